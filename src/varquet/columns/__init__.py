@@ -1,0 +1,1 @@
+"""Verbs on whole columns: Arrow in, Arrow out, over the kernels."""

@@ -1,0 +1,233 @@
+"""Variant columns as Arrow sees them, and the way from any Arrow array to the flat buffers that kernels read.
+
+    variant column   struct<metadata: binary not null, value: binary not null>
+
+A null of the struct is an SQL NULL; a Variant null is the value 00. The field that holds such a column carries Arrow's
+canonical extension name in its metadata (`variant_field`), so that other Arrow libraries know what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from varquet.errors import UnsupportedTypeError
+
+__all__ = [
+    "EXTENSION_NAME",
+    "VARIANT",
+    "Column",
+    "Flat",
+    "VariantSlice",
+    "binary_array",
+    "bitmap",
+    "flatten",
+    "grown",
+    "is_variant_type",
+    "map_chunks",
+    "slices",
+    "variant_array",
+    "variant_children",
+    "variant_field",
+]
+
+EXTENSION_NAME: Final = "arrow.parquet.variant"
+VARIANT: Final = pa.struct([pa.field("metadata", pa.binary(), nullable=False), pa.field("value", pa.binary(), nullable=False)])
+
+Column: TypeAlias = "pa.Array | pa.ChunkedArray"
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+_INT32_MAX: Final = (1 << 31) - 1
+_NO_BYTES: Final[Bytes] = np.zeros(0, np.uint8)
+
+
+def variant_field(name: str, *, nullable: bool = True) -> pa.Field:
+    """A field for a Variant column, with Arrow's canonical extension name in its metadata."""
+    return pa.field(name, VARIANT, nullable=nullable, metadata={"ARROW:extension:name": EXTENSION_NAME, "ARROW:extension:metadata": ""})
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """An array of byte strings as kernels read it: row k is data[offsets[k]:offsets[k + 1]], null where valid[k] is 0."""
+
+    data: Bytes
+    offsets: Ints
+    valid: Bytes
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+    def slice(self, first: int, last: int) -> Flat:
+        return Flat(self.data, self.offsets[first : last + 1], self.valid[first:last])
+
+
+@dataclass(frozen=True, slots=True)
+class VariantSlice:
+    """Rows of a variant column as kernels read them; a row is null where valid is 0, whatever its children say."""
+
+    metadata: Flat
+    value: Flat
+    valid: Bytes
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+    def slice(self, first: int, last: int) -> VariantSlice:
+        return VariantSlice(self.metadata.slice(first, last), self.value.slice(first, last), self.valid[first:last])
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    """The same values without an extension type, dictionary, run ends or views."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _plain(array.dictionary_decode())
+    if pa.types.is_run_end_encoded(kind):
+        return _plain(pc.run_end_decode(array))
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return array.cast(pa.large_binary())
+    if pa.types.is_null(kind):
+        return array.cast(pa.binary())
+    return array
+
+
+def _valid(array: pa.Array) -> Bytes:
+    if array.null_count == 0:
+        return np.ones(len(array), np.uint8)
+    bits = np.frombuffer(array.buffers()[0], np.uint8)
+    first = array.offset
+    return np.unpackbits(bits, bitorder="little", count=first + len(array))[first:]
+
+
+def flatten(array: pa.Array, what: str) -> Flat:
+    """Any Arrow array of strings or bytes, whatever its encoding or slice, as flat buffers; copies only where it must."""
+    array = _plain(array)
+    kind = array.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        offset_type: type[np.signedinteger[Any]] = np.int32
+    elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
+        offset_type = np.int64
+    elif pa.types.is_fixed_size_binary(kind):
+        return flatten(array.cast(pa.binary()), what)
+    else:
+        raise UnsupportedTypeError(f"expected {what}, got an Arrow array of {kind}")
+    _, offsets, data = array.buffers()
+    if len(array) == 0 or offsets is None:
+        return Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), _valid(array))
+    places = np.frombuffer(offsets, offset_type)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    return Flat(_NO_BYTES if data is None else np.frombuffer(data, np.uint8), places, _valid(array))
+
+
+def is_variant_type(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is a struct with `metadata` and `value`, found by name."""
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    return pa.types.is_struct(kind) and kind.get_field_index("metadata") >= 0 and kind.get_field_index("value") >= 0
+
+
+def variant_children(array: pa.Array) -> VariantSlice:
+    """The metadata and value of a variant column as flat buffers, found by name, in any order and encoding."""
+    array = _plain(array)
+    if pa.types.is_binary(array.type) and array.null_count == len(array):
+        nothing = Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), np.zeros(len(array), np.uint8))
+        return VariantSlice(nothing, nothing, nothing.valid)
+    if not is_variant_type(array.type):
+        raise UnsupportedTypeError(
+            f"expected a variant column, struct<metadata: binary, value: binary>, got {array.type}",
+            hint="parse_json makes one from JSON text",
+        )
+    if array.type.get_field_index("typed_value") >= 0:
+        raise UnsupportedTypeError("expected an unshredded variant column, got one with a typed_value")
+    # StructArray.field ignores neither the parent's offset nor adds its nulls, which is what is wanted here.
+    valid = _valid(array)
+    metadata = flatten(array.field("metadata"), "binary metadata")
+    value = flatten(array.field("value"), "binary values")
+    return VariantSlice(metadata, value, valid & metadata.valid & value.valid)
+
+
+def slices(rows: int, size: int, *, rows_per_slice: int, size_per_slice: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into slices of about equal size that keep a kernel's scratch small and all threads busy."""
+    if rows == 0:
+        return
+    by_size = -(-size // size_per_slice)
+    step = max(1, min(rows_per_slice, -(-rows // max(1, by_size))))
+    for first in range(0, rows, step):
+        yield first, min(rows, first + step)
+
+
+def bitmap(valid: Bytes) -> tuple[pa.Buffer | None, int]:
+    """Arrow's validity bits and the number of nulls; no bits where there is none."""
+    nulls = len(valid) - int(np.count_nonzero(valid))
+    if nulls == 0:
+        return None, 0
+    return pa.py_buffer(np.packbits(valid, bitorder="little")), nulls
+
+
+def binary_array(data: pa.Buffer, offsets: Ints, valid: Bytes | None, *, text: bool = False) -> pa.Array:
+    """An Arrow array over flat buffers: 32-bit offsets where they suffice, 64-bit ones above 2 GiB."""
+    validity, nulls = (None, 0) if valid is None else bitmap(valid)
+    if offsets[-1] <= _INT32_MAX:
+        kind, places = (pa.string() if text else pa.binary()), offsets.astype(np.int32)
+    else:
+        kind, places = (pa.large_string() if text else pa.large_binary()), offsets
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [validity, pa.py_buffer(places), data], nulls)
+
+
+def variant_array(metadata: pa.Array, value: pa.Array, valid: Bytes) -> pa.StructArray:
+    """A variant column from its children; a row is null where valid is 0."""
+    validity, nulls = bitmap(valid)
+    kind = pa.struct([pa.field("metadata", metadata.type, nullable=False), pa.field("value", value.type, nullable=False)])
+    return pa.StructArray.from_buffers(kind, len(valid), [validity], nulls, children=[metadata, value])
+
+
+def map_chunks(column: Column, work: Callable[[pa.Array], list[pa.Array]], empty: pa.DataType) -> Column:
+    """Apply a verb: an Array gives an Array, a ChunkedArray gives a ChunkedArray.
+
+    `work` gets one chunk and returns its result in pieces. Pieces of one type each; where some outgrow 32-bit offsets, all
+    of them are widened, so that the result has one type.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        return _one_type([piece for chunk in column.chunks for piece in work(chunk)], empty)
+    if not isinstance(column, pa.Array):
+        raise UnsupportedTypeError(
+            f"expected a pyarrow Array or ChunkedArray, got {type(column).__module__}.{type(column).__qualname__}",
+            hint="pa.array(values) makes one",
+        )
+    pieces = work(column)
+    if len(pieces) == 1:
+        return pieces[0]
+    chunked = _one_type(pieces, empty)
+    if chunked.nbytes > _INT32_MAX:
+        chunked = chunked.cast(_wide(chunked.type))
+    return pa.concat_arrays(chunked.chunks) if chunked.num_chunks else pa.array([], empty)
+
+
+def _one_type(pieces: list[pa.Array], empty: pa.DataType) -> pa.ChunkedArray:
+    kinds = {piece.type for piece in pieces}
+    if len(kinds) > 1:
+        wide = _wide(pieces[0].type)
+        pieces = [piece.cast(wide) for piece in pieces]
+    return pa.chunked_array(pieces, type=None if pieces else empty)
+
+
+def _wide(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_wide(field.type)) for field in kind])
+    if pa.types.is_binary(kind):
+        return pa.large_binary()
+    return pa.large_string() if pa.types.is_string(kind) else kind
+
+
+def grown(buffer: pa.Buffer, used: int, size: int) -> pa.Buffer:
+    """A larger buffer with the same first `used` bytes."""
+    larger = pa.allocate_buffer(max(size, 2 * buffer.size), resizable=True)
+    np.frombuffer(larger, np.uint8)[:used] = np.frombuffer(buffer, np.uint8)[:used]
+    return larger

@@ -1,0 +1,257 @@
+"""`extract`: one path of a variant column as a typed Arrow column, or as a smaller variant column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from varquet import kernels
+from varquet.columns.arrow import VARIANT, Column, Flat, VariantSlice, binary_array, bitmap, grown, map_chunks, variant_array
+from varquet.columns.findings import finding
+from varquet.columns.reading import Scratch, map_slices
+from varquet.columns.threads import thread_count
+from varquet.errors import CastError, UnsupportedTypeError, VarquetError
+from varquet.kernels.source import _bytes as layout
+from varquet.kernels.source import extract as kernel
+from varquet.paths import Path
+from varquet.types import arrow_type_of_sql
+from varquet.variant.cast import cast, try_cast
+from varquet.variant.decode import Metadata, decode_value
+
+__all__ = ["extract"]
+
+Ints = npt.NDArray[np.int64]
+
+# Arrow type -> (kernel target, its two parameters, numpy type of the result).
+_FIXED: Final[dict[pa.DataType, tuple[int, int, int, Any]]] = {
+    pa.int8(): (kernel.TO_INTEGER, 8, 0, np.int8),
+    pa.int16(): (kernel.TO_INTEGER, 16, 0, np.int16),
+    pa.int32(): (kernel.TO_INTEGER, 32, 0, np.int32),
+    pa.int64(): (kernel.TO_INTEGER, 64, 0, np.int64),
+    pa.float64(): (kernel.TO_DOUBLE, 0, 0, np.int64),
+    pa.float32(): (kernel.TO_FLOAT, 0, 0, np.int32),
+    pa.bool_(): (kernel.TO_BOOLEAN, 0, 0, np.uint8),
+    pa.date32(): (kernel.TO_DATE, 0, 0, np.int32),
+    pa.time64("us"): (kernel.TO_TIME, 0, 0, np.int64),
+}
+_PER_SECOND: Final = {"us": 1_000_000, "ns": 1_000_000_000}
+_UUID: Final = pa.binary(16)
+
+
+def extract(
+    column: Column,
+    path: str | Path,
+    type: pa.DataType | str | None = None,
+    *,
+    on_mismatch: Literal["null", "raise"] = "null",
+    threads: int | None = None,
+) -> Column:
+    """The value at one path of every Variant: as a variant column, or cast to a type.
+
+    A path that leads nowhere, an SQL NULL and, with a type, a Variant null give null. Casts have the results of Spark's
+    `try_variant_get` (`variant_get` with on_mismatch="raise"); docs/casts.md lists them. Numbers cast by value: whether
+    5 was stored as int8, int64 or decimal makes no difference.
+
+    Args:
+        column: an Arrow variant column in any encoding, sliced or chunked.
+        path: a singular RFC 9535 path, such as $.user.geo, $['a.b'] or $.items[0]; $.items[-1] is the last element.
+        type: an Arrow type or a SQL type name such as "bigint" or "decimal(10,2)"; None keeps Variants.
+        on_mismatch: a value that cannot be cast becomes "null", or "raise" a CastError.
+        threads: how many threads to use; by default VARQUET_THREADS or all cores.
+    """
+    if on_mismatch not in ("null", "raise"):
+        raise UnsupportedTypeError(f"expected on_mismatch to be 'null' or 'raise', got {on_mismatch!r}")
+    steps = Path.parse(path)
+    target = arrow_type_of_sql(type) if isinstance(type, str) else type
+    reader = _reader(target)
+    count = thread_count(threads)
+    rows_before = 0
+
+    def read_chunk(chunk: pa.Array) -> list[pa.Array]:
+        nonlocal rows_before
+        before = rows_before
+        rows_before += len(chunk)
+        try:
+            return [piece for _, piece in map_slices(chunk, lambda part, first: read_slice(part, before + first), count)]
+        except VarquetError as error:
+            if error.path is None and error.row is not None:
+                error.path = str(steps)
+            raise
+
+    def read_slice(part: VariantSlice, first: int) -> pa.Array:
+        starts, ends = _locate(part, steps, first)
+        if target is None:
+            return _gather(part, starts, ends)
+        array, slow = reader(part, starts, ends, first)
+        return _cast_slow(array, part, starts, ends, slow, target, first, on_mismatch == "raise")
+
+    return map_chunks(column, read_chunk, VARIANT if target is None else target)
+
+
+_Reader = Callable[[VariantSlice, Ints, Ints, int], tuple[pa.Array, npt.NDArray[Any]]]
+
+
+def _reader(target: pa.DataType | None) -> _Reader | None:
+    """The way to read located values as this type; it returns the array and the rows that it left to the reference."""
+    if target is None:
+        return None
+    if target in _FIXED:
+        kind, first, second, width = _FIXED[target]
+        return lambda part, starts, ends, _: _read_fixed(part, starts, ends, target, kind, first, second, width)
+    if pa.types.is_decimal128(target) and target.scale >= 0:
+        return lambda part, starts, ends, _: _read_fixed(
+            part, starts, ends, target, kernel.TO_DECIMAL, target.precision, target.scale, np.int64
+        )
+    if pa.types.is_timestamp(target) and target.unit in _PER_SECOND:
+        moment = kernel.TO_TIMESTAMP if target.tz else kernel.TO_TIMESTAMP_NTZ
+        return lambda part, starts, ends, _: _read_fixed(
+            part, starts, ends, target, moment, _PER_SECOND[target.unit], 0, np.int64
+        )
+    if target == _UUID:
+        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_UUID, first)
+    if pa.types.is_string(target) or pa.types.is_large_string(target):
+        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_STRING, first)
+    if pa.types.is_binary(target) or pa.types.is_large_binary(target):
+        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_BINARY, first)
+    raise UnsupportedTypeError(
+        f"expected a type that a Variant value can be cast to, got {target}",
+        hint="take a bool, a signed integer, float32, float64, decimal128, string, binary, binary(16), date32, "
+        "time64('us') or a timestamp in 'us' or 'ns'",
+    )
+
+
+def _locate(part: VariantSlice, path: Path, first: int) -> tuple[Ints, Ints]:
+    names = bytearray()
+    steps = np.zeros(len(path) * kernel.STEP_SLOTS, np.int64)
+    for k, step in enumerate(path):
+        slots = steps[k * kernel.STEP_SLOTS :]
+        if isinstance(step, int):
+            slots[kernel.STEP_IS_INDEX] = 1
+            slots[kernel.STEP_START] = step
+        else:
+            name = step.encode()
+            slots[kernel.STEP_START] = len(names)
+            slots[kernel.STEP_LENGTH] = len(name)
+            names += name
+    rows = len(part)
+    starts, ends, status = np.empty(rows, np.int64), np.empty(rows, np.int64), np.zeros(rows, np.int64)
+    kernels.extract.locate_rows(
+        part.metadata.data,
+        part.metadata.offsets,
+        part.value.data,
+        part.value.offsets,
+        part.valid,
+        rows,
+        np.frombuffer(bytes(names), np.uint8),
+        steps,
+        starts,
+        ends,
+        np.empty(layout.FRAME_SLOTS, np.int64),
+        status,
+        np.zeros(layout.ROW_SLOTS, np.int64),
+    )
+    _raise_first(status, first)
+    return starts, ends
+
+
+def _raise_first(status: Ints, first: int) -> None:
+    bad = np.flatnonzero(status)
+    if len(bad):
+        raise finding(int(status[bad[0]]), first + int(bad[0]))
+
+
+def _gather(part: VariantSlice, starts: Ints, ends: Ints) -> pa.Array:
+    out = pa.allocate_buffer(int(np.sum(ends - starts)), resizable=True)
+    offsets = np.zeros(len(part) + 1, np.int64)
+    kernels.extract.gather_rows(part.value.data, starts, ends, len(part), np.frombuffer(out, np.uint8), offsets)
+    return variant_array(_shared(part.metadata), binary_array(out, offsets, None), (starts >= 0).astype(np.uint8))
+
+
+def _shared(flat: Flat) -> pa.Array:
+    """The same byte strings over the same buffer."""
+    first = int(flat.offsets[0])
+    return binary_array(pa.py_buffer(flat.data)[first : int(flat.offsets[-1])], flat.offsets - first, None)
+
+
+def _read_fixed(
+    part: VariantSlice, starts: Ints, ends: Ints, target: pa.DataType, kind: int, first: int, second: int, width: Any
+) -> tuple[pa.Array, npt.NDArray[Any]]:
+    rows = len(part)
+    numbers = np.zeros(2 * rows if kind == kernel.TO_DECIMAL else rows, np.int64)
+    outcome = np.zeros(rows, np.uint8)
+    kernels.extract.fixed_rows(part.value.data, starts, ends, rows, kind, first, second, numbers, outcome)
+    data = np.packbits(numbers.astype(np.uint8), bitorder="little") if kind == kernel.TO_BOOLEAN else numbers.astype(width, copy=False)
+    validity, nulls = bitmap((outcome == kernel.IS_READ).astype(np.uint8))
+    return pa.Array.from_buffers(target, rows, [validity, pa.py_buffer(data)], nulls), outcome == kernel.IS_SLOW
+
+
+def _read_text(
+    part: VariantSlice, starts: Ints, ends: Ints, target: pa.DataType, kind: int, first: int
+) -> tuple[pa.Array, npt.NDArray[Any]]:
+    rows = len(part)
+    scratch = Scratch()
+    out = pa.allocate_buffer(int(np.sum(ends - starts)) + 128, resizable=True)
+    offsets = np.zeros(rows + 1, np.int64)
+    outcome = np.zeros(rows, np.uint8)
+    status = np.zeros(rows, np.int64)
+
+    def grow() -> None:
+        nonlocal out
+        out = grown(out, int(scratch.state[layout.ROW_OUT]), 2 * out.size)
+
+    scratch.run(
+        rows,
+        lambda row: kernels.extract.text_rows(
+            part.value.data,
+            part.value.offsets,
+            starts,
+            ends,
+            row,
+            rows,
+            kind,
+            np.frombuffer(out, np.uint8),
+            offsets,
+            outcome,
+            status,
+            scratch.state,
+        ),
+        grow,
+    )
+    _raise_first(status, first)
+    out.resize(int(offsets[-1]), shrink_to_fit=False)
+    array = binary_array(out, offsets, (outcome == kernel.IS_READ).astype(np.uint8), text=kind == kernel.TO_STRING)
+    return array.cast(target), outcome == kernel.IS_SLOW
+
+
+def _cast_slow(
+    array: pa.Array,
+    part: VariantSlice,
+    starts: Ints,
+    ends: Ints,
+    slow: npt.NDArray[Any],
+    target: pa.DataType,
+    first: int,
+    is_strict: bool,
+) -> pa.Array:
+    """Fill in the rows that the kernel left to the reference cast."""
+    rows = np.flatnonzero(slow)
+    if not len(rows):
+        return array
+    results: list[object] = []
+    for row in rows.tolist():
+        metadata = part.metadata.data[part.metadata.offsets[row] : part.metadata.offsets[row + 1]].tobytes()
+        value = part.value.data[starts[row] : ends[row]].tobytes()
+        try:
+            node = decode_value(Metadata(metadata), value)
+            results.append(cast(node, target) if is_strict else try_cast(node, target))
+        except VarquetError as error:
+            error.row = first + row
+            if not isinstance(error, CastError):
+                error.offset = (error.offset or 0) + int(starts[row] - part.value.offsets[row])
+            raise
+    return pc.replace_with_mask(array, pa.array(slow), pa.array(results, target))

@@ -1,0 +1,337 @@
+"""Scalars as text, written digit by digit; the forms are those of `varquet.variant.text`.
+
+Functions that write return the position behind what they wrote; the caller has made sure that there is room.
+"""
+
+from __future__ import annotations
+
+from varquet.kernels.source._bytes import load_signed
+from varquet.kernels.source._unicode import plain_run, utf8_length
+from varquet.kernels.source.dialect import (
+    M64,
+    InBytes,
+    OutBytes,
+    copy_bytes,
+    cython,
+    double_of_bits,
+    float_of_bits,
+    i64,
+    kernel,
+    load64,
+    load_le,
+    signed,
+    u64,
+)
+from varquet.variant.text import double_text, float_text
+
+# The longest text of a scalar that is no string or binary: a decimal of 38 digits with sign, zero and point.
+SCALAR_ROOM = 64
+NO_ROOM = -1
+NOT_UTF8 = -2
+
+
+@kernel
+def write_digits(out: OutBytes, at: i64, number: u64, least: i64) -> i64:
+    """An unsigned number, with leading zeros up to `least` digits."""
+    digits: i64 = 1
+    rest: u64 = number
+    k: i64
+    while rest >= 10:
+        rest = rest // 10
+        digits += 1
+    if digits < least:
+        digits = least
+    for k in range(digits - 1, -1, -1):
+        out[at + k] = 48 + number % 10
+        number = number // 10
+    return at + digits
+
+
+@kernel
+def write_integer(out: OutBytes, at: i64, number: i64) -> i64:
+    if number < 0:
+        out[at] = 45
+        return write_digits(out, at + 1, (0 - number) & M64, 1)
+    return write_digits(out, at, number, 1)
+
+
+@kernel
+def write_decimal(value: InBytes, at: i64, out: OutBytes, to: i64) -> i64:
+    """A decimal in plain notation with all digits of its scale."""
+    tag: i64 = value[at] >> 2
+    scale: i64 = value[at + 1]
+    low: u64
+    high: u64 = 0
+    part: u64
+    rest: u64
+    digits: i64 = 0
+    start: i64
+    k: i64
+    billion: u64 = 1000000000
+    half: u64 = 0xFFFFFFFF
+    number: i64
+    if tag == 10:
+        low = load64(value, at + 2)
+        high = load64(value, at + 10)
+        if high >> 63:
+            out[to] = 45
+            to += 1
+            low = (~low + 1) & M64
+            high = (~high + (1 if low == 0 else 0)) & M64
+    else:
+        number = load_signed(value, at + 2, 4 if tag == 8 else 8)
+        if number < 0:
+            out[to] = 45
+            to += 1
+            low = (0 - number) & M64
+        else:
+            low = number
+    # Digits come out last first, nine at a time, into the room behind the text; then they are turned round.
+    start = to
+    while high != 0 or low != 0:
+        rest = high % billion
+        high = high // billion
+        part = (rest << 32) | (low >> 32)
+        rest = part % billion
+        part = part // billion
+        low = (rest << 32) | (low & half)
+        rest = low % billion
+        low = (part << 32) | (low // billion)
+        for k in range(9):
+            if high == 0 and low == 0 and rest == 0:
+                break
+            out[to] = 48 + rest % 10
+            rest = rest // 10
+            to += 1
+            digits += 1
+            if digits == scale:
+                out[to] = 46
+                to += 1
+    while digits <= scale:
+        out[to] = 48
+        to += 1
+        digits += 1
+        if digits == scale:
+            out[to] = 46
+            to += 1
+    k = to - 1
+    while start < k:
+        tag = out[start]
+        out[start] = out[k]
+        out[k] = tag
+        start += 1
+        k -= 1
+    return to
+
+
+@kernel
+def write_float(bits: i64, is_float: i64, out: OutBytes, to: i64) -> i64:
+    """The shortest text of a finite double or float; quoted words for the others."""
+    number: cython.double
+    scaled: cython.double
+    power: cython.double = 1.0
+    whole: i64
+    places: i64
+    split: i64
+    length: i64
+    k: i64
+    if is_float == 0:
+        number = double_of_bits(bits)
+        if bits < 0:
+            number = -number
+        if number >= 0.0001 and number < 1e15:
+            for places in range(16):
+                scaled = number * power
+                if scaled >= 1e15:
+                    break
+                whole = cython.cast(cython.longlong, scaled + 0.5)
+                if cython.cast(cython.double, whole) / power == number:
+                    if bits < 0:
+                        out[to] = 45
+                        to += 1
+                    split = 1
+                    for k in range(places):
+                        split *= 10
+                    to = write_digits(out, to, whole // split, 1)
+                    out[to] = 46
+                    to = write_digits(out, to + 1, whole % split, places if places > 0 else 1)
+                    out[to] = 101
+                    out[to + 1] = 48
+                    return to + 2
+                power *= 10.0
+    with cython.gil:
+        text = (float_text(float_of_bits(bits)) if is_float else double_text(double_of_bits(bits))).encode()
+        if text[0] > 57:
+            text = b'"' + text + b'"'
+        elif text[1:2] == b"I":
+            text = b'"' + text + b'"'
+        length = len(text)
+        for k in range(length):
+            out[to + k] = text[k]
+    return to + length
+
+
+@kernel
+def write_date(out: OutBytes, to: i64, days: i64) -> i64:
+    """Days since 1970-01-01 in the proleptic Gregorian calendar."""
+    shifted: i64 = days + 719468
+    era: i64 = shifted // 146097 if shifted >= 0 else -((146096 - shifted) // 146097)
+    day: i64 = shifted - era * 146097
+    year: i64 = (day - day // 1460 + day // 36524 - day // 146096) // 365
+    month: i64
+    day = day - (365 * year + year // 4 - year // 100)
+    year += era * 400
+    month = (5 * day + 2) // 153
+    day = day - (153 * month + 2) // 5 + 1
+    if month < 10:
+        month += 3
+    else:
+        month -= 9
+        year += 1
+    if year < 0:
+        out[to] = 45
+        to = write_digits(out, to + 1, 0 - year, 4)
+    else:
+        if year > 9999:
+            out[to] = 43
+            to += 1
+        to = write_digits(out, to, year, 4)
+    out[to] = 45
+    to = write_digits(out, to + 1, month, 2)
+    out[to] = 45
+    return write_digits(out, to + 1, day, 2)
+
+
+@kernel
+def write_time(out: OutBytes, to: i64, ticks: i64, per_second: i64) -> i64:
+    seconds: i64 = ticks // per_second
+    to = write_digits(out, to, seconds // 3600, 2)
+    out[to] = 58
+    to = write_digits(out, to + 1, seconds // 60 % 60, 2)
+    out[to] = 58
+    to = write_digits(out, to + 1, seconds % 60, 2)
+    out[to] = 46
+    return write_digits(out, to + 1, ticks % per_second, 6 if per_second == 1000000 else 9)
+
+
+@kernel
+def write_timestamp(out: OutBytes, to: i64, ticks: i64, per_second: i64, zone: i64) -> i64:
+    per_day: i64 = 86400 * per_second
+    day: i64
+    rest: i64
+    if ticks >= 0:
+        day = ticks // per_day
+        rest = ticks % per_day
+    else:
+        day = -1 - (-1 - ticks) // per_day
+        rest = per_day - 1 - (-1 - ticks) % per_day
+    to = write_date(out, to, day)
+    out[to] = 84
+    to = write_time(out, to + 1, rest, per_second)
+    if zone:
+        out[to] = 90
+        to += 1
+    return to
+
+
+@kernel
+def hex_digit(number: i64) -> i64:
+    return 48 + number if number < 10 else 87 + number
+
+
+@kernel
+def write_uuid(value: InBytes, at: i64, out: OutBytes, to: i64) -> i64:
+    k: i64
+    for k in range(16):
+        if k == 4 or k == 6 or k == 8 or k == 10:
+            out[to] = 45
+            to += 1
+        out[to] = hex_digit(value[at + k] >> 4)
+        out[to + 1] = hex_digit(value[at + k] & 15)
+        to += 2
+    return to
+
+
+@kernel
+def base64_digit(number: i64) -> i64:
+    if number < 26:
+        return 65 + number
+    if number < 52:
+        return 71 + number
+    if number < 62:
+        return number - 4
+    return 43 if number == 62 else 47
+
+
+@kernel
+def write_base64(value: InBytes, at: i64, end: i64, out: OutBytes, to: i64) -> i64:
+    three: i64
+    while at < end:
+        three = value[at] << 16
+        if at + 1 < end:
+            three |= value[at + 1] << 8
+        if at + 2 < end:
+            three |= value[at + 2]
+        out[to] = base64_digit(three >> 18)
+        out[to + 1] = base64_digit((three >> 12) & 63)
+        out[to + 2] = base64_digit((three >> 6) & 63) if at + 1 < end else 61
+        out[to + 3] = base64_digit(three & 63) if at + 2 < end else 61
+        at += 3
+        to += 4
+    return to
+
+
+@kernel
+def write_string(data: InBytes, at: i64, end: i64, out: OutBytes, to: i64, room: i64) -> i64:
+    """A quoted JSON string; the position behind it, NO_ROOM (out has `room` bytes in all) or NOT_UTF8."""
+    stop: i64
+    byte: i64
+    if to + (end - at) + 2 > room:
+        return NO_ROOM
+    out[to] = 34
+    to += 1
+    while True:
+        stop = plain_run(data, at, end)
+        if to + (end - at) + 1 > room:
+            return NO_ROOM
+        copy_bytes(out, to, data, at, stop - at)
+        to += stop - at
+        at = stop
+        if at >= end:
+            break
+        byte = data[at]
+        if byte >= 128:
+            stop = utf8_length(data, at, end)
+            if stop == 0:
+                return NOT_UTF8
+            copy_bytes(out, to, data, at, stop)
+            to += stop
+            at += stop
+            continue
+        # The check above left room for the rest of the string and the quote; an escape takes up to five bytes more.
+        if to + (end - at) + 6 > room:
+            return NO_ROOM
+        at += 1
+        out[to] = 92
+        if byte == 34 or byte == 92:
+            out[to + 1] = byte
+        elif byte == 8:
+            out[to + 1] = 98
+        elif byte == 12:
+            out[to + 1] = 102
+        elif byte == 10:
+            out[to + 1] = 110
+        elif byte == 13:
+            out[to + 1] = 114
+        elif byte == 9:
+            out[to + 1] = 116
+        else:
+            out[to + 1] = 117
+            out[to + 2] = 48
+            out[to + 3] = 48
+            out[to + 4] = 48 + (byte >> 4)
+            out[to + 5] = hex_digit(byte & 15)
+            to += 4
+        to += 2
+    out[to] = 34
+    return to + 1
