@@ -7,11 +7,13 @@ which it says in a warning. VARQUET_BUILD chooses what is compiled: `compiled` (
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import Any
 
-import native
 from setuptools import build_meta
+
+import native
 
 __all__ = [
     "build_editable",
@@ -54,7 +56,10 @@ def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     to_pack[:] = _compile()
-    return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+    # setuptools packs whatever an earlier build has left there.
+    for left in (native.WORK.parent / "lib", *native.WORK.parent.glob("lib.*")):
+        shutil.rmtree(left, ignore_errors=True)
+    return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
@@ -64,7 +69,7 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
             native.install(built)
         else:
             native.uninstall(modes)
-    return build_meta.build_editable(wheel_directory, config_settings, metadata_directory)
+    return str(build_meta.build_editable(wheel_directory, config_settings, metadata_directory))
 
 
 def _compile() -> list[native.Built]:

@@ -3,6 +3,7 @@
     python build_tools/build.py                            the compiled kernels
     python build_tools/build.py --mode compiled,checked    those for fuzzing, too
     python build_tools/build.py --clean                    remove what was built
+    python build_tools/build.py --needs                    what to install first with pip: ziglang where no C compiler works
 
 Needs cython and setuptools in this Python. Where the C compiler is missing, `pip install ziglang` provides one.
 """
@@ -24,7 +25,11 @@ def main() -> int:
     parser.add_argument("--mode", default="compiled", help="the builds to make, separated by commas: compiled, checked (default: compiled)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="how many modules to compile at once")
     parser.add_argument("--clean", action="store_true", help="remove what was built, in place and under build/")
+    parser.add_argument("--needs", action="store_true", help="only print what to install with pip before building, if anything")
     options = parser.parse_args()
+    if options.needs:
+        print(" ".join(native.zig_requirements()))
+        return 0
     if options.clean:
         native.uninstall(kernels.MODES)
         shutil.rmtree(native.WORK, ignore_errors=True)

@@ -19,15 +19,14 @@ def compile_extension(module: str, source: str, out: str, flags: list[str], macr
     extension = Extension(
         module, [source], define_macros=[(name, value) for name, value in macros], extra_compile_args=flags, py_limited_api=limited
     )
-    # The attributes of a command are those of its class, which the type of get_command_obj does not tell.
     command = Distribution({"name": "varquet", "ext_modules": [extension]}).get_command_obj("build_ext")
-    command.build_lib = out  # type: ignore[attr-defined]
-    command.build_temp = out  # type: ignore[attr-defined]
+    command.build_lib = out
+    command.build_temp = out
     command.force = True
     command.ensure_finalized()
     with contextlib.redirect_stdout(sys.stderr):
         command.run()
-    return str(command.get_ext_fullpath(module))  # type: ignore[attr-defined]
+    return str(command.get_ext_fullpath(module))
 
 
 if __name__ == "__main__":

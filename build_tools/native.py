@@ -169,7 +169,7 @@ def build(modes: Iterable[str], *, jobs: int = 2, quiet: bool = False) -> list[B
 
 def _build_with(compiler: Compiler | None, wanted: list[tuple[str, str]], *, jobs: int, quiet: bool) -> list[Built]:
     with ThreadPoolExecutor(max(1, jobs), thread_name_prefix="kernel") as pool:
-        return list(pool.map(lambda task: _make(*task, compiler, quiet=quiet), wanted))
+        return list(pool.map(lambda task: _make(task[0], task[1], compiler, quiet=quiet), wanted))
 
 
 def install(built: Iterable[Built]) -> list[Path]:
@@ -238,7 +238,10 @@ def _no_compiler() -> str:
             f"Python.h is not in {sysconfig.get_paths()['include']}. "
             "Hint: install the headers of this Python (Debian and Ubuntu: python3-dev, Fedora: python3-devel)"
         )
-    return "no C compiler works here. Hint: install one (Debian and Ubuntu: gcc, Fedora: gcc, macOS: xcode-select --install) or `pip install ziglang`"
+    return (
+        "no C compiler works here. "
+        "Hint: install one (Debian, Ubuntu and Fedora: the package gcc; macOS: xcode-select --install) or `pip install ziglang`"
+    )
 
 
 def _compile(compiler: Compiler, module: str, source: Path, out: Path) -> Path:

@@ -4,7 +4,9 @@
     ├── InvalidVariantError   bytes that are not a Variant (also a ValueError)
     ├── JsonError             text that is not JSON, or that no Variant can hold (also a ValueError)
     ├── PathError             text that is not a singular RFC 9535 path (also a ValueError)
+    ├── SchemaError           text, a type or a tree that is no shredding schema (also a ValueError)
     ├── CastError             a value that cannot become the type asked for (also a ValueError)
+    ├── ParquetError          a file that is not Parquet, or is damaged (also a ValueError)
     └── UnsupportedTypeError  a type or an argument this verb does not take (also a TypeError)
 
 An error says what was expected, what was found, where (row, byte offset, `$.path`), and, where there is something to be
@@ -19,7 +21,9 @@ __all__ = [
     "CastError",
     "InvalidVariantError",
     "JsonError",
+    "ParquetError",
     "PathError",
+    "SchemaError",
     "UnsupportedTypeError",
     "VarquetError",
 ]
@@ -83,8 +87,16 @@ class PathError(VarquetError, ValueError):
     """The text is not a singular RFC 9535 path."""
 
 
+class SchemaError(VarquetError, ValueError):
+    """The text, type or tree is no shredding schema, or two schemas contradict each other."""
+
+
 class CastError(VarquetError, ValueError):
     """The value cannot become the type asked for without losing its meaning."""
+
+
+class ParquetError(VarquetError, ValueError):
+    """The file is not Parquet, is damaged, or has not the columns that are spoken of."""
 
 
 class UnsupportedTypeError(VarquetError, TypeError):

@@ -45,6 +45,8 @@ class Path:
         """Read a path from its text; a `Path` is returned as it is."""
         if isinstance(text, Path):
             return text
+        if not isinstance(text, str):
+            raise PathError(f"expected the text of a path, got {type(text).__qualname__} {text!r}", hint="paths look like $.a.b or $[0]")
         return cls(tuple(_Parser(text).steps()))
 
     def __truediv__(self, step: str | int) -> Path:
@@ -123,7 +125,7 @@ class _Parser:
         found = _INDEX.match(self.text, self.at)
         if not found:
             raise self.fail("a quoted field name or an index")
-        if abs(int(found[0])) > _MAX_INDEX:
+        if len(found[0]) > 17 or abs(int(found[0])) > _MAX_INDEX:
             raise self.fail(f"an index between {-_MAX_INDEX} and {_MAX_INDEX}")
         self.at = found.end()
         return int(found[0])

@@ -143,7 +143,7 @@ _SQL_ALIASES: Final = {
     "numeric": "decimal",
 }
 _BY_SQL: Final = {t.sql: t for t in PRIMITIVES if t.arrow is not None and t.family is not Family.NULL}
-_DECIMAL: Final = re.compile(r"decimal\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?")
+_DECIMAL: Final = re.compile(r"decimal\s*(?:\(\s*([0-9]{1,9})\s*(?:,\s*([0-9]{1,9})\s*)?\))?")
 
 
 def arrow_type_of_sql(text: str) -> pa.DataType:
@@ -152,6 +152,8 @@ def arrow_type_of_sql(text: str) -> pa.DataType:
     >>> arrow_type_of_sql("bigint")
     DataType(int64)
     """
+    if not isinstance(text, str):
+        raise UnsupportedTypeError(f"expected the SQL name of a primitive type, got {type(text).__qualname__} {text!r}")
     name = text.strip().lower()
     head, bracket, tail = name.partition("(")
     name = _SQL_ALIASES.get(head.strip(), head.strip()) + bracket + tail

@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import re
 from decimal import Decimal
-from pathlib import Path
 from uuid import UUID
 
 import pytest
+from parquet_testing import DIRECTORY
 
 from varquet.types import BY_NAME
 from varquet.variant import Scalar, Variant, decode, encode, equal
 from varquet.variant.model import NULL, Node
 
-_ROOT = Path(__file__).parents[2]
-SUITE = Path(os.environ.get("VARQUET_PARQUET_TESTING", _ROOT.parent / "shared" / "data" / "parquet-testing")) / "variant"
+SUITE = DIRECTORY / "variant"
 
-pytestmark = pytest.mark.skipif(
-    not SUITE.is_dir(), reason="apache/parquet-testing is not here; clone it and set VARQUET_PARQUET_TESTING to its directory"
-)
+pytestmark = pytest.mark.usefixtures("parquet_testing")
 
 
 def _scalar(name: str, payload: object) -> Scalar:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import pytest
 
 from varquet import errors
 from varquet.errors import CastError, InvalidVariantError, JsonError, PathError, UnsupportedTypeError, VarquetError
 
-KINDS = [CastError, InvalidVariantError, JsonError, PathError, UnsupportedTypeError, VarquetError]
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, VarquetError)]
 
 
 @pytest.mark.parametrize(
@@ -51,5 +52,7 @@ def test_errors_are_also_what_python_calls_them() -> None:
 
 def test_the_tree_in_the_documentation_is_complete() -> None:
     assert set(errors.__all__) == {kind.__name__ for kind in KINDS}
-    for name in errors.__all__:
-        assert errors.__doc__ is not None and name in errors.__doc__
+    for kind in KINDS:
+        assert errors.__doc__ is not None and f" {kind.__name__}" in errors.__doc__
+        also = next((base.__name__ for base in (ValueError, TypeError) if issubclass(kind, base)), None)
+        assert also is None or re.search(rf"{kind.__name__} .*\(also a {also}\)", errors.__doc__)

@@ -31,7 +31,9 @@ __all__ = [
     "grown",
     "is_variant_type",
     "map_chunks",
+    "plain",
     "slices",
+    "validity_of",
     "variant_array",
     "variant_children",
     "variant_field",
@@ -83,15 +85,15 @@ class VariantSlice:
         return VariantSlice(self.metadata.slice(first, last), self.value.slice(first, last), self.valid[first:last])
 
 
-def _plain(array: pa.Array) -> pa.Array:
+def plain(array: pa.Array) -> pa.Array:
     """The same values without an extension type, dictionary, run ends or views."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return _plain(array.dictionary_decode())
+        return plain(array.dictionary_decode())
     if pa.types.is_run_end_encoded(kind):
-        return _plain(pc.run_end_decode(array))
+        return plain(pc.run_end_decode(array))
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return array.cast(pa.large_binary())
     if pa.types.is_null(kind):
@@ -99,7 +101,8 @@ def _plain(array: pa.Array) -> pa.Array:
     return array
 
 
-def _valid(array: pa.Array) -> Bytes:
+def validity_of(array: pa.Array) -> Bytes:
+    """1 for every value that is not null, else 0."""
     if array.null_count == 0:
         return np.ones(len(array), np.uint8)
     bits = np.frombuffer(array.buffers()[0], np.uint8)
@@ -109,7 +112,7 @@ def _valid(array: pa.Array) -> Bytes:
 
 def flatten(array: pa.Array, what: str) -> Flat:
     """Any Arrow array of strings or bytes, whatever its encoding or slice, as flat buffers; copies only where it must."""
-    array = _plain(array)
+    array = plain(array)
     kind = array.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         offset_type: type[np.signedinteger[Any]] = np.int32
@@ -121,9 +124,9 @@ def flatten(array: pa.Array, what: str) -> Flat:
         raise UnsupportedTypeError(f"expected {what}, got an Arrow array of {kind}")
     _, offsets, data = array.buffers()
     if len(array) == 0 or offsets is None:
-        return Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), _valid(array))
+        return Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), validity_of(array))
     places = np.frombuffer(offsets, offset_type)[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    return Flat(_NO_BYTES if data is None else np.frombuffer(data, np.uint8), places, _valid(array))
+    return Flat(_NO_BYTES if data is None else np.frombuffer(data, np.uint8), places, validity_of(array))
 
 
 def is_variant_type(kind: pa.DataType) -> bool:
@@ -135,7 +138,7 @@ def is_variant_type(kind: pa.DataType) -> bool:
 
 def variant_children(array: pa.Array) -> VariantSlice:
     """The metadata and value of a variant column as flat buffers, found by name, in any order and encoding."""
-    array = _plain(array)
+    array = plain(array)
     if pa.types.is_binary(array.type) and array.null_count == len(array):
         nothing = Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), np.zeros(len(array), np.uint8))
         return VariantSlice(nothing, nothing, nothing.valid)
@@ -147,7 +150,7 @@ def variant_children(array: pa.Array) -> VariantSlice:
     if array.type.get_field_index("typed_value") >= 0:
         raise UnsupportedTypeError("expected an unshredded variant column, got one with a typed_value")
     # StructArray.field ignores neither the parent's offset nor adds its nulls, which is what is wanted here.
-    valid = _valid(array)
+    valid = validity_of(array)
     metadata = flatten(array.field("metadata"), "binary metadata")
     value = flatten(array.field("value"), "binary values")
     return VariantSlice(metadata, value, valid & metadata.valid & value.valid)

@@ -34,6 +34,11 @@ _WORDS: Final = {
     codes.BAD_SORTED_FLAG: ("E7", "expected sorted and unique field names as the metadata says, got others"),
     codes.BAD_FIELD_ORDER: ("E14", "expected an object's fields in the order of their names, got another order"),
     codes.BAD_RESERVED_BITS: ("E4", "expected reserved bits to be 0, got 1"),
+    codes.BAD_BOTH_SET: ("S6", "expected value or typed_value, got both for something that is no object"),
+    codes.BAD_RESIDUAL_KIND: ("W13", "expected an object in the value beside a shredded object, got something else"),
+    codes.BAD_RESIDUAL_NAME: ("W11", "expected no shredded field in the value of an object, got one"),
+    codes.BAD_MISSING_NAME: ("W2", "expected all field names in the metadata, got a shredded field that is not there"),
+    codes.BAD_OBJECT_IN_VALUE: ("W9", "expected a shredded object in typed_value, got it in value"),
     codes.BAD_DECIMAL_WIDTH: ("E16", "expected at most 9 digits in a decimal4 and 18 in a decimal8, got more"),
 }
 

@@ -30,8 +30,13 @@ class Scratch:
         self.stack: npt.NDArray[np.int64] = np.empty(64 * layout.FRAME_SLOTS, np.int64)
         self.numbers: npt.NDArray[np.int64] = np.empty(1024, np.int64)
 
-    def run(self, rows: int, call: Callable[[int], int], grow: Callable[[], None] | None = None) -> None:
-        """Call a kernel from row to row until it has reached the last, growing what it runs out of."""
+    def run(
+        self, rows: int, call: Callable[[int], int], grow: Callable[[], None] | None = None, *, stack_is_grown: bool = False
+    ) -> None:
+        """Call a kernel from row to row until it has reached the last, growing what it runs out of.
+
+        `grow` enlarges the output; with stack_is_grown also what the kernel calls its stack.
+        """
         row = 0
         while True:
             row = call(row)
@@ -39,7 +44,7 @@ class Scratch:
             if need == codes.NEED_NOTHING:
                 assert row == rows
                 return
-            if need == codes.NEED_STACK:
+            if need == codes.NEED_STACK and not stack_is_grown:
                 self.stack = np.empty(2 * len(self.stack), np.int64)
                 self.numbers = np.empty(2 * len(self.numbers), np.int64)
             else:

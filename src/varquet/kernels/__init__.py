@@ -16,14 +16,14 @@ from typing import Final
 
 from varquet.errors import UnsupportedTypeError
 
-__all__ = ["ACTIVE", "REASON", "extract", "load", "parse_json", "to_json", "validate"]
+__all__ = ["ACTIVE", "REASON", "extract", "load", "parse_json", "shred", "to_json", "unshred", "validate"]
 
 BUILDS: Final = {
     "compiled": "varquet.kernels.compiled",
     "checked": "varquet.kernels.checked",
     "interpreted": "varquet.kernels.source",
 }
-_VERBS: Final = ("parse_json", "to_json", "extract", "validate")
+_VERBS: Final = ("parse_json", "to_json", "extract", "validate", "shred", "unshred")
 
 
 def load(build: str) -> dict[str, ModuleType]:
@@ -55,3 +55,5 @@ parse_json: ModuleType = _modules["parse_json"]
 to_json: ModuleType = _modules["to_json"]
 extract: ModuleType = _modules["extract"]
 validate: ModuleType = _modules["validate"]
+shred: ModuleType = _modules["shred"]
+unshred: ModuleType = _modules["unshred"]

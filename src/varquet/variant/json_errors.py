@@ -58,7 +58,6 @@ _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _WORDS: Final = {
     b"NaN": 'JSON has no NaN; use null or the string "NaN"',
     b"Infinity": 'JSON has no infinity; use null or the string "Infinity"',
-    b"-Infinity": 'JSON has no infinity; use null or the string "-Infinity"',
     b"True": "it is true in JSON",
     b"False": "it is false in JSON",
     b"None": "it is null in JSON",
@@ -135,8 +134,6 @@ def _hint(data: bytes, offset: int, expected: str) -> str | None:
         return _WORDS[word[0]]
     if expected == UTF8 and spot[:1] == b"\xed":
         return "half of a surrogate pair is no character"
-    if expected == DIGIT:
-        return _WORDS.get(b"-" + word[0]) if word else None
     if spot[:1] == b"'":
         return "JSON quotes with \", not with '"
     if spot[:2] in (b"//", b"/*") or spot[:1] == b"#":

@@ -84,6 +84,14 @@ def test_strings(text: str, value: str) -> None:
     assert parse_json(text.encode()) == Scalar(BY_NAME["string"], value)
 
 
+def test_every_control_character_must_be_escaped() -> None:
+    for code in range(0x20):
+        with pytest.raises(JsonError, match=f"expected no control character inside a string, got U\\+{code:04X}"):
+            parse_json(f'"a{chr(code)}b"')
+        assert parse_json(f'"\\u{code:04x}"') == Scalar(BY_NAME["string"], chr(code))
+    assert parse_json('"\x7f"') == Scalar(BY_NAME["string"], "\x7f")
+
+
 def test_blanks_and_the_byte_order_mark() -> None:
     expected: Node = {"a": [NULL, Scalar(BY_NAME["true"], True)], "b": {}}
     assert parse_json(' \t\r\n{ "a" : [ null ,true ] ,\n"b":{ } } ') == expected

@@ -23,7 +23,7 @@ UTC = datetime.UTC
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
-class _Colour(str, enum.Enum):
+class _Colour(str, enum.Enum):  # noqa: UP042 - the old mixin, whose str() is not its text
     RED = "red"
 
 

@@ -1,0 +1,632 @@
+"""A variant column taken apart along a schema, one schema node at a time.
+
+A node's instances are the rows, or the elements of the arrays around it. Where an instance's value is, is kept as a start
+and an end in the column's bytes; a start of -1 means that it is missing. `split_objects` finds the fields of one object
+node in all instances and gathers what the schema has no column for into the residual; `expand_arrays` makes elements
+instances of their own; `shred_fixed` and `shred_text` read what fits the typed_value and leave the rest for the residual.
+"""
+
+from __future__ import annotations
+
+from varquet.kernels.source._bytes import (
+    BASIC_ARRAY,
+    BASIC_OBJECT,
+    BASIC_SHORT_STRING,
+    DICT_COUNT,
+    FRAME_COUNT,
+    FRAME_ID_WIDTH,
+    FRAME_IDS,
+    FRAME_TOTAL,
+    FRAME_VALUES,
+    MAX_EXPANSION,
+    ROW_DICT,
+    ROW_NEED,
+    ROW_OUT,
+    child_at,
+    load_signed,
+    open_container,
+    open_dictionary,
+    value_size,
+)
+from varquet.kernels.source._codes import (
+    BAD_DECIMAL_SCALE,
+    BAD_DUPLICATE_NAME,
+    BAD_EXPANSION,
+    BAD_FIELD_ID,
+    BAD_STRING_UTF8,
+    NEED_NOTHING,
+    NEED_STACK,
+    NEED_VALUE,
+)
+from varquet.kernels.source._dictionaries import match_dictionary
+from varquet.kernels.source._unicode import is_utf8
+from varquet.kernels.source._wide import rescale_exactly
+from varquet.kernels.source.dialect import (
+    InBytes,
+    InBytesView,
+    InInts,
+    InIntsView,
+    OutBytes,
+    OutBytesView,
+    OutInts,
+    OutIntsView,
+    copy_bytes,
+    i64,
+    in_bytes,
+    in_ints,
+    inlined,
+    kernel,
+    load_le,
+    nogil,
+    out_bytes,
+    out_ints,
+    same_bytes,
+    store_le,
+)
+
+# What became of an instance's value.
+IS_MISSING = 0
+IS_TYPED = 1
+IS_RESIDUAL = 2
+
+# Room that the header of a residual object needs at most: header byte, count, and one offset more than fields.
+OBJECT_ROOM = 16
+
+
+def match_rows(
+    metadata: InBytesView,
+    metadata_offsets: InIntsView,
+    valid: InBytesView,
+    first: i64,
+    last: i64,
+    names: InBytesView,
+    name_offsets: InIntsView,
+    found_starts: OutIntsView,
+    found_counts: OutIntsView,
+    found: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Match every row's dictionary with the schema's names; the row reached.
+
+    Field id f of row k is the schema's name found[found_starts[k] + f], of found_counts[k]. Rows with the same metadata as
+    the row before share its part of `found`; ROW_OUT is how much of it is used.
+    """
+    row: i64 = first
+    code: i64
+    size: i64
+    before: i64 = first - 1
+    metadata_p: InBytes = in_bytes(metadata)
+    metadata_offsets_p: InInts = in_ints(metadata_offsets)
+    valid_p: InBytes = in_bytes(valid)
+    names_p: InBytes = in_bytes(names)
+    name_offsets_p: InInts = in_ints(name_offsets)
+    name_count: i64 = len(name_offsets) - 1
+    found_starts_p: OutInts = out_ints(found_starts)
+    found_counts_p: OutInts = out_ints(found_counts)
+    found_p: OutInts = out_ints(found)
+    found_size: i64 = len(found)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while row < last:
+            found_counts_p[row] = 0
+            found_starts_p[row] = 0
+            if valid_p[row]:
+                size = metadata_offsets_p[row + 1] - metadata_offsets_p[row]
+                if (
+                    before >= 0
+                    and valid_p[before]
+                    and size == metadata_offsets_p[before + 1] - metadata_offsets_p[before]
+                    and same_bytes(metadata_p, metadata_offsets_p[row], metadata_p, metadata_offsets_p[before], size)
+                ):
+                    found_starts_p[row] = found_starts_p[before]
+                    found_counts_p[row] = found_counts_p[before]
+                    status_p[row] = status_p[before]
+                else:
+                    code = open_dictionary(metadata_p, metadata_offsets_p[row], metadata_offsets_p[row + 1], state_p)
+                    if code == 0:
+                        if state_p[ROW_OUT] + state_p[ROW_DICT + DICT_COUNT] > found_size:
+                            state_p[ROW_NEED] = NEED_STACK
+                            break
+                        code = match_dictionary(metadata_p, names_p, name_offsets_p, name_count, found_p, state_p[ROW_OUT], state_p)
+                    if code < 0:
+                        status_p[row] = -code
+                    else:
+                        found_starts_p[row] = state_p[ROW_OUT]
+                        found_counts_p[row] = state_p[ROW_DICT + DICT_COUNT]
+                        state_p[ROW_OUT] += state_p[ROW_DICT + DICT_COUNT]
+            before = row
+            row += 1
+    return row
+
+
+@inlined
+def width_of(number: i64) -> i64:
+    """Bytes needed for an unsigned number below 2^32."""
+    if number < 256:
+        return 1
+    if number < 65536:
+        return 2
+    if number < 16777216:
+        return 3
+    return 4
+
+
+@kernel
+def split_object(
+    value: InBytes,
+    at: i64,
+    end: i64,
+    found: InInts,
+    found_start: i64,
+    found_count: i64,
+    children: InInts,
+    instance: i64,
+    instances: i64,
+    child_starts: OutInts,
+    child_ends: OutInts,
+    others: OutInts,
+    others_size: i64,
+    residual: OutBytes,
+    residual_size: i64,
+    frame: OutInts,
+    state: OutInts,
+) -> i64:
+    """Find one object's fields, and write those without a column as an object to the residual at ROW_OUT.
+
+    Returns the position behind the residual, minus a code, or minus a need less 1000.
+    """
+    code: i64 = open_container(value, at, end, frame, 0)
+    count: i64
+    width: i64
+    limit: i64
+    field: i64
+    child: i64
+    k: i64
+    place: i64
+    size: i64
+    total: i64 = 0
+    rest: i64 = 0
+    widest: i64 = 0
+    to: i64 = state[ROW_OUT]
+    budget: i64 = MAX_EXPANSION * (end - at)
+    if code < 0:
+        return code
+    count = frame[FRAME_COUNT]
+    width = frame[FRAME_ID_WIDTH]
+    limit = frame[FRAME_VALUES] + frame[FRAME_TOTAL]
+    for k in range(count):
+        field = load_le(value, frame[FRAME_IDS] + k * width, width)
+        if field >= found_count:
+            return -BAD_FIELD_ID
+        place = child_at(value, frame, 0, k)
+        if place < 0:
+            return place
+        size = value_size(value, place, limit, frame, 16)
+        if size < 0:
+            return size
+        child = found[found_start + field]
+        if child >= 0:
+            child = children[child]
+        if child >= 0:
+            child = child * instances + instance
+            if child_starts[child] >= 0:
+                return -BAD_DUPLICATE_NAME
+            child_starts[child] = place
+            child_ends[child] = place + size
+        else:
+            if 3 * rest + 3 > others_size:
+                return -1000 - NEED_STACK
+            others[3 * rest] = field
+            others[3 * rest + 1] = place
+            others[3 * rest + 2] = size
+            rest += 1
+            total += size
+            if field > widest:
+                widest = field
+            if total > budget:
+                return -BAD_EXPANSION
+    if rest == 0:
+        return to
+    if to + OBJECT_ROOM + rest * 8 + total > residual_size:
+        return -1000 - NEED_VALUE
+    width = width_of(total)
+    widest = width_of(widest)
+    residual[to] = 2 | ((width - 1) << 2) | ((widest - 1) << 4) | ((1 if rest > 255 else 0) << 6)
+    to += 1
+    if rest > 255:
+        store_le(residual, to, rest, 4)
+        to += 4
+    else:
+        residual[to] = rest
+        to += 1
+    for k in range(rest):
+        store_le(residual, to, others[3 * k], widest)
+        to += widest
+    size = 0
+    for k in range(rest):
+        store_le(residual, to, size, width)
+        to += width
+        size += others[3 * k + 2]
+    store_le(residual, to, size, width)
+    to += width
+    for k in range(rest):
+        copy_bytes(residual, to, value, others[3 * k + 1], others[3 * k + 2])
+        to += others[3 * k + 2]
+    return to
+
+
+def split_objects(
+    value: InBytesView,
+    starts: InIntsView,
+    ends: InIntsView,
+    rows: InIntsView,
+    first: i64,
+    last: i64,
+    found_starts: InIntsView,
+    found_counts: InIntsView,
+    found: InIntsView,
+    children: InIntsView,
+    child_starts: OutIntsView,
+    child_ends: OutIntsView,
+    outcome: OutBytesView,
+    residual: OutBytesView,
+    residual_offsets: OutIntsView,
+    others: OutIntsView,
+    frame: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Split the objects among instances `first` to `last`; the instance reached.
+
+    children[n] is the place of the schema's name n among this node's fields, or -1. child_starts has one stretch of all
+    instances for each field, all -1 before. outcome is IS_TYPED for an object; residual bytes k, if any, end at
+    residual_offsets[k + 1] (a value that is no object is in it as a whole). status is by row.
+    """
+    instance: i64 = first
+    instances: i64 = len(starts)
+    row: i64
+    at: i64
+    code: i64
+    value_p: InBytes = in_bytes(value)
+    starts_p: InInts = in_ints(starts)
+    ends_p: InInts = in_ints(ends)
+    rows_p: InInts = in_ints(rows)
+    found_starts_p: InInts = in_ints(found_starts)
+    found_counts_p: InInts = in_ints(found_counts)
+    found_p: InInts = in_ints(found)
+    children_p: InInts = in_ints(children)
+    child_starts_p: OutInts = out_ints(child_starts)
+    all_children: i64 = len(child_starts)
+    child_ends_p: OutInts = out_ints(child_ends)
+    outcome_p: OutBytes = out_bytes(outcome)
+    residual_p: OutBytes = out_bytes(residual)
+    residual_size: i64 = len(residual)
+    residual_offsets_p: OutInts = out_ints(residual_offsets)
+    others_p: OutInts = out_ints(others)
+    others_size: i64 = len(others)
+    frame_p: OutInts = out_ints(frame)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while instance < last:
+            at = starts_p[instance]
+            outcome_p[instance] = IS_MISSING
+            if at >= 0:
+                row = rows_p[instance]
+                if value_p[at] & 3 == BASIC_OBJECT:
+                    code = split_object(
+                        value_p,
+                        at,
+                        ends_p[instance],
+                        found_p,
+                        found_starts_p[row],
+                        found_counts_p[row],
+                        children_p,
+                        instance,
+                        instances,
+                        child_starts_p,
+                        child_ends_p,
+                        others_p,
+                        others_size,
+                        residual_p,
+                        residual_size,
+                        frame_p,
+                        state_p,
+                    )
+                    if code < -1000:
+                        # The instance is split again from its start.
+                        forget_children(child_starts_p, instance, instances, all_children)
+                        state_p[ROW_NEED] = -1000 - code
+                        break
+                    if code < 0:
+                        status_p[row] = -code
+                    else:
+                        outcome_p[instance] = IS_TYPED
+                        state_p[ROW_OUT] = code
+                else:
+                    code = state_p[ROW_OUT] + ends_p[instance] - at
+                    if code > residual_size:
+                        state_p[ROW_NEED] = NEED_VALUE
+                        break
+                    copy_bytes(residual_p, state_p[ROW_OUT], value_p, at, ends_p[instance] - at)
+                    outcome_p[instance] = IS_RESIDUAL
+                    state_p[ROW_OUT] = code
+            instance += 1
+            residual_offsets_p[instance] = state_p[ROW_OUT]
+    return instance
+
+
+@kernel
+def forget_children(child_starts: OutInts, instance: i64, instances: i64, size: i64) -> i64:
+    while instance < size:
+        child_starts[instance] = -1
+        instance += instances
+    return 0
+
+
+def count_elements(
+    value: InBytesView,
+    value_offsets: InIntsView,
+    starts: InIntsView,
+    ends: InIntsView,
+    rows: InIntsView,
+    instances: i64,
+    offsets: OutIntsView,
+    outcome: OutBytesView,
+    frame: OutIntsView,
+    status: OutIntsView,
+) -> i64:
+    """Count the elements of the arrays among all instances: those of instance k are offsets[k] to offsets[k + 1]."""
+    instance: i64
+    at: i64
+    code: i64
+    row: i64
+    before: i64 = -1
+    budget: i64 = 0
+    value_p: InBytes = in_bytes(value)
+    value_offsets_p: InInts = in_ints(value_offsets)
+    starts_p: InInts = in_ints(starts)
+    ends_p: InInts = in_ints(ends)
+    rows_p: InInts = in_ints(rows)
+    offsets_p: OutInts = out_ints(offsets)
+    outcome_p: OutBytes = out_bytes(outcome)
+    frame_p: OutInts = out_ints(frame)
+    status_p: OutInts = out_ints(status)
+    with nogil:
+        offsets_p[0] = 0
+        for instance in range(instances):
+            at = starts_p[instance]
+            offsets_p[instance + 1] = offsets_p[instance]
+            outcome_p[instance] = IS_MISSING
+            if at >= 0:
+                outcome_p[instance] = IS_RESIDUAL
+                if value_p[at] & 3 == BASIC_ARRAY:
+                    row = rows_p[instance]
+                    if row != before:
+                        budget = MAX_EXPANSION * (value_offsets_p[row + 1] - value_offsets_p[row])
+                        before = row
+                    code = open_container(value_p, at, ends_p[instance], frame_p, 0)
+                    if code >= 0:
+                        budget -= frame_p[FRAME_COUNT]
+                        if budget < 0:
+                            code = -BAD_EXPANSION
+                    if code < 0:
+                        status_p[row] = -code
+                        outcome_p[instance] = IS_MISSING
+                    else:
+                        outcome_p[instance] = IS_TYPED
+                        offsets_p[instance + 1] += frame_p[FRAME_COUNT]
+    return 0
+
+
+def expand_arrays(
+    value: InBytesView,
+    value_offsets: InIntsView,
+    starts: InIntsView,
+    ends: InIntsView,
+    rows: InIntsView,
+    instances: i64,
+    offsets: InIntsView,
+    outcome: InBytesView,
+    element_starts: OutIntsView,
+    element_ends: OutIntsView,
+    element_rows: OutIntsView,
+    frame: OutIntsView,
+    status: OutIntsView,
+) -> i64:
+    """Find the elements that count_elements has counted."""
+    instance: i64
+    element: i64
+    place: i64
+    size: i64
+    k: i64
+    before: i64 = -1
+    budget: i64 = 0
+    value_p: InBytes = in_bytes(value)
+    value_offsets_p: InInts = in_ints(value_offsets)
+    starts_p: InInts = in_ints(starts)
+    ends_p: InInts = in_ints(ends)
+    rows_p: InInts = in_ints(rows)
+    offsets_p: InInts = in_ints(offsets)
+    outcome_p: InBytes = in_bytes(outcome)
+    element_starts_p: OutInts = out_ints(element_starts)
+    element_ends_p: OutInts = out_ints(element_ends)
+    element_rows_p: OutInts = out_ints(element_rows)
+    frame_p: OutInts = out_ints(frame)
+    status_p: OutInts = out_ints(status)
+    with nogil:
+        for instance in range(instances):
+            if outcome_p[instance] == IS_TYPED:
+                open_container(value_p, starts_p[instance], ends_p[instance], frame_p, 0)
+                for k in range(offsets_p[instance + 1] - offsets_p[instance]):
+                    element = offsets_p[instance] + k
+                    element_starts_p[element] = -1
+                    element_ends_p[element] = -1
+                    element_rows_p[element] = rows_p[instance]
+                    place = child_at(value_p, frame_p, 0, k)
+                    size = place
+                    if place >= 0:
+                        size = value_size(value_p, place, frame_p[FRAME_VALUES] + frame_p[FRAME_TOTAL], frame_p, 16)
+                    # Elements may share bytes, but not without end.
+                    if rows_p[instance] != before:
+                        before = rows_p[instance]
+                        budget = MAX_EXPANSION * (value_offsets_p[before + 1] - value_offsets_p[before])
+                    budget -= size
+                    if budget < 0 and size >= 0:
+                        size = -BAD_EXPANSION
+                    if size < 0:
+                        status_p[rows_p[instance]] = -size
+                    else:
+                        element_starts_p[element] = place
+                        element_ends_p[element] = place + size
+    return 0
+
+
+@kernel
+def shred_exact(value: InBytes, at: i64, end: i64, tag: i64, precision: i64, scale: i64, exact: i64, out: OutInts, slot: i64) -> i64:
+    """An exact number of any width into an integer (scale 0, precision = bits) or decimal column, if nothing is lost."""
+    from_tag: i64 = value[at] >> 2
+    from_scale: i64 = 0
+    low: i64
+    high: i64
+    half: i64 = 1
+    width: i64
+    if from_tag >= 3 and from_tag <= 6:
+        low = load_signed(value, at + 1, end - at - 1)
+        high = -1 if low < 0 else 0
+    elif from_tag >= 8 and from_tag <= 10:
+        width = end - at - 2
+        from_scale = value[at + 1]
+        if from_scale > 38:
+            return -BAD_DECIMAL_SCALE
+        low = load_signed(value, at + 2, 8 if width == 16 else width)
+        high = load_signed(value, at + 10, 8) if width == 16 else (-1 if low < 0 else 0)
+    else:
+        return IS_RESIDUAL
+    if exact and (from_tag != tag or (tag >= 8 and from_scale != scale)):
+        return IS_RESIDUAL
+    if tag <= 6:
+        if from_tag >= 8:
+            if rescale_exactly(low, high, from_scale, 0, 38, out, slot) == 0:
+                return IS_RESIDUAL
+            low = out[slot]
+            high = out[slot + 1]
+        if high != (-1 if low < 0 else 0):
+            return IS_RESIDUAL
+        if precision < 64:
+            half = half << (precision - 1)
+            if low < -half or low >= half:
+                return IS_RESIDUAL
+        out[slot] = low
+        return IS_TYPED
+    return IS_TYPED if rescale_exactly(low, high, from_scale, scale, precision, out, slot) else IS_RESIDUAL
+
+
+def shred_fixed(
+    value: InBytesView,
+    starts: InIntsView,
+    ends: InIntsView,
+    rows: InIntsView,
+    instances: i64,
+    tag: i64,
+    precision: i64,
+    scale: i64,
+    exact: i64,
+    out: OutIntsView,
+    outcome: OutBytesView,
+    status: OutIntsView,
+) -> i64:
+    """Read the instances that fit a fixed-width typed_value whose Variant type is `tag`, two numbers each in `out`.
+
+    Exact numbers cross widths and scales where nothing is lost, unless `exact` asks for the same physical type; nothing
+    else crosses. For an integer `precision` is its bits, for a decimal its digits. Tag 1 stands for both booleans.
+    """
+    instance: i64
+    at: i64
+    from_tag: i64
+    code: i64
+    value_p: InBytes = in_bytes(value)
+    starts_p: InInts = in_ints(starts)
+    ends_p: InInts = in_ints(ends)
+    rows_p: InInts = in_ints(rows)
+    out_p: OutInts = out_ints(out)
+    outcome_p: OutBytes = out_bytes(outcome)
+    status_p: OutInts = out_ints(status)
+    with nogil:
+        for instance in range(instances):
+            at = starts_p[instance]
+            outcome_p[instance] = IS_MISSING
+            if at < 0:
+                continue
+            outcome_p[instance] = IS_RESIDUAL
+            if value_p[at] & 3 != 0:
+                continue
+            from_tag = value_p[at] >> 2
+            if (tag >= 3 and tag <= 6) or (tag >= 8 and tag <= 10):
+                code = shred_exact(value_p, at, ends_p[instance], tag, precision, scale, exact, out_p, 2 * instance)
+                if code < 0:
+                    status_p[rows_p[instance]] = -code
+                else:
+                    outcome_p[instance] = code
+            elif tag == 1:
+                if from_tag == 1 or from_tag == 2:
+                    out_p[2 * instance] = 2 - from_tag
+                    outcome_p[instance] = IS_TYPED
+            elif from_tag == tag:
+                out_p[2 * instance] = load_signed(value_p, at + 1, ends_p[instance] - at - 1)
+                outcome_p[instance] = IS_TYPED
+    return 0
+
+
+def shred_text(
+    value: InBytesView,
+    starts: InIntsView,
+    ends: InIntsView,
+    rows: InIntsView,
+    instances: i64,
+    tag: i64,
+    out: OutBytesView,
+    out_offsets: OutIntsView,
+    outcome: OutBytesView,
+    status: OutIntsView,
+) -> i64:
+    """Copy the instances that are strings (tag 16), binary (15) or uuids (20); `out` has room for all instances."""
+    instance: i64
+    at: i64
+    end: i64
+    to: i64 = 0
+    value_p: InBytes = in_bytes(value)
+    starts_p: InInts = in_ints(starts)
+    ends_p: InInts = in_ints(ends)
+    rows_p: InInts = in_ints(rows)
+    out_p: OutBytes = out_bytes(out)
+    out_offsets_p: OutInts = out_ints(out_offsets)
+    outcome_p: OutBytes = out_bytes(outcome)
+    status_p: OutInts = out_ints(status)
+    with nogil:
+        out_offsets_p[0] = 0
+        for instance in range(instances):
+            at = starts_p[instance]
+            end = ends_p[instance]
+            outcome_p[instance] = IS_MISSING
+            if at >= 0:
+                outcome_p[instance] = IS_RESIDUAL
+                if value_p[at] & 3 == BASIC_SHORT_STRING:
+                    at = at + 1 if tag == 16 else -1
+                elif value_p[at] == tag << 2:
+                    at = at + 1 if tag == 20 else at + 5
+                else:
+                    at = -1
+                if at >= 0:
+                    if tag == 16 and is_utf8(value_p, at, end) == 0:
+                        status_p[rows_p[instance]] = BAD_STRING_UTF8
+                    else:
+                        copy_bytes(out_p, to, value_p, at, end - at)
+                        to += end - at
+                        outcome_p[instance] = IS_TYPED
+            out_offsets_p[instance + 1] = to
+    return to

@@ -1,0 +1,805 @@
+"""Shredded columns put together again, one schema node at a time, from the leaves up.
+
+Every node writes the bytes of its instances one behind the other into one arena and notes where they are; a start of -1
+means that the instance is missing. Objects and arrays copy what their children have written. A node's own `value` column
+comes as flat bytes (data, offsets, valid).
+"""
+
+from __future__ import annotations
+
+from varquet.kernels.source._bytes import (
+    BASIC_OBJECT,
+    DICT_ASCENDING,
+    DICT_COUNT,
+    FRAME_COUNT,
+    FRAME_ID_WIDTH,
+    FRAME_IDS,
+    FRAME_TOTAL,
+    FRAME_VALUES,
+    MAX_EXPANSION,
+    ROW_DICT,
+    ROW_NAMES,
+    ROW_NEED,
+    ROW_OUT,
+    check_dictionary,
+    child_at,
+    find_name,
+    names_differ,
+    open_container,
+    value_size,
+)
+from varquet.kernels.source._codes import (
+    BAD_BOTH_SET,
+    BAD_DUPLICATE_NAME,
+    BAD_EXPANSION,
+    BAD_FIELD_ID,
+    BAD_MISSING_NAME,
+    BAD_OBJECT_IN_VALUE,
+    BAD_RESIDUAL_KIND,
+    BAD_RESIDUAL_NAME,
+    BAD_VALUE_EMPTY,
+    BAD_VALUE_LENGTH,
+    NEED_NOTHING,
+    NEED_STACK,
+    NEED_VALUE,
+)
+from varquet.kernels.source._dictionaries import match_dictionary
+from varquet.kernels.source._sorting import sort_ints
+from varquet.kernels.source.dialect import (
+    InBytes,
+    InBytesView,
+    InInts,
+    InIntsView,
+    OutBytes,
+    OutBytesView,
+    OutInts,
+    OutIntsView,
+    copy_bytes,
+    copy_within,
+    i64,
+    in_bytes,
+    in_ints,
+    inlined,
+    kernel,
+    load_le,
+    nogil,
+    out_bytes,
+    out_ints,
+    same_bytes,
+    store64,
+    store_le,
+)
+
+# Bytes that a scalar takes at most besides its text, and that the header of an object or array does besides its tables.
+SCALAR_ROOM = 24
+CONTAINER_ROOM = 16
+
+# What is known of a row's dictionary, for each distinct one: field ids by the schema's names, then these.
+SLOT_COUNT = 0
+SLOT_ASCENDING = 1
+SLOT_EXTRA = 2
+
+
+def match_names(
+    metadata: InBytesView,
+    metadata_offsets: InIntsView,
+    valid: InBytesView,
+    first: i64,
+    last: i64,
+    names: InBytesView,
+    name_offsets: InIntsView,
+    slots: OutIntsView,
+    fields: OutIntsView,
+    numbers: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Look up the field id of every name of the schema in every row's dictionary; the row reached.
+
+    fields[slots[k] + n] is the id of name n in row k, or -1; behind the names stand SLOT_COUNT and SLOT_ASCENDING. Rows with
+    the same metadata as the row before share its part. All of the metadata is checked.
+    """
+    row: i64 = first
+    code: i64
+    size: i64
+    field: i64
+    name: i64
+    k: i64
+    before: i64 = first - 1
+    metadata_p: InBytes = in_bytes(metadata)
+    metadata_offsets_p: InInts = in_ints(metadata_offsets)
+    valid_p: InBytes = in_bytes(valid)
+    names_p: InBytes = in_bytes(names)
+    name_offsets_p: InInts = in_ints(name_offsets)
+    name_count: i64 = len(name_offsets) - 1
+    slots_p: OutInts = out_ints(slots)
+    fields_p: OutInts = out_ints(fields)
+    fields_size: i64 = len(fields)
+    numbers_p: OutInts = out_ints(numbers)
+    numbers_size: i64 = len(numbers)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while row < last:
+            slots_p[row] = 0
+            if valid_p[row]:
+                size = metadata_offsets_p[row + 1] - metadata_offsets_p[row]
+                if (
+                    before >= 0
+                    and valid_p[before]
+                    and size == metadata_offsets_p[before + 1] - metadata_offsets_p[before]
+                    and same_bytes(metadata_p, metadata_offsets_p[row], metadata_p, metadata_offsets_p[before], size)
+                ):
+                    slots_p[row] = slots_p[before]
+                    status_p[row] = status_p[before]
+                else:
+                    if state_p[ROW_OUT] + name_count + SLOT_EXTRA > fields_size:
+                        state_p[ROW_NEED] = NEED_VALUE
+                        break
+                    slots_p[row] = state_p[ROW_OUT]
+                    for k in range(name_count + SLOT_EXTRA):
+                        fields_p[state_p[ROW_OUT] + k] = -1
+                    code = check_dictionary(metadata_p, metadata_offsets_p[row], metadata_offsets_p[row + 1], state_p)
+                    if code == 0:
+                        if state_p[ROW_DICT + DICT_COUNT] > numbers_size:
+                            state_p[ROW_NEED] = NEED_STACK
+                            break
+                        code = match_dictionary(metadata_p, names_p, name_offsets_p, name_count, numbers_p, 0, state_p)
+                    if code < 0:
+                        status_p[row] = -code
+                    else:
+                        for field in range(state_p[ROW_DICT + DICT_COUNT]):
+                            name = numbers_p[field]
+                            # Of a name that a dictionary has twice, the first id is as good as any.
+                            if name >= 0 and fields_p[state_p[ROW_OUT] + name] < 0:
+                                fields_p[state_p[ROW_OUT] + name] = field
+                        fields_p[state_p[ROW_OUT] + name_count + SLOT_COUNT] = state_p[ROW_DICT + DICT_COUNT]
+                        fields_p[state_p[ROW_OUT] + name_count + SLOT_ASCENDING] = state_p[ROW_DICT + DICT_ASCENDING]
+                    state_p[ROW_OUT] += name_count + SLOT_EXTRA
+            before = row
+            row += 1
+    return row
+
+
+@inlined
+def check_residual(value: InBytes, at: i64, end: i64, frame: OutInts) -> i64:
+    """0 if these bytes are one value as far as its own header tells, or minus a code."""
+    size: i64
+    if at >= end:
+        return -BAD_VALUE_EMPTY
+    size = value_size(value, at, end, frame, 0)
+    if size < 0:
+        return size
+    return 0 if at + size == end else -BAD_VALUE_LENGTH
+
+
+@kernel
+def write_fixed(out: OutBytes, to: i64, tag: i64, scale: i64, low: i64, high: i64) -> i64:
+    """A scalar of fixed width with its header; the position behind it."""
+    if tag == 1:
+        out[to] = (1 if low else 2) << 2
+        return to + 1
+    out[to] = tag << 2
+    to += 1
+    if tag == 3:
+        store_le(out, to, low, 1)
+        return to + 1
+    if tag == 4:
+        store_le(out, to, low, 2)
+        return to + 2
+    if tag == 5 or tag == 11 or tag == 14:
+        store_le(out, to, low, 4)
+        return to + 4
+    if tag >= 8 and tag <= 10:
+        out[to] = scale
+        to += 1
+        if tag == 8:
+            store_le(out, to, low, 4)
+            return to + 4
+        store64(out, to, low)
+        if tag == 9:
+            return to + 8
+        store64(out, to + 8, high)
+        return to + 16
+    store64(out, to, low)
+    return to + 8
+
+
+def unshred_fixed(
+    numbers: InIntsView,
+    typed_valid: InBytesView,
+    value: InBytesView,
+    value_offsets: InIntsView,
+    value_valid: InBytesView,
+    rows: InIntsView,
+    first: i64,
+    last: i64,
+    tag: i64,
+    scale: i64,
+    arena: OutBytesView,
+    starts: OutIntsView,
+    ends: OutIntsView,
+    frame: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Write a primitive node's instances, two numbers each (tag 0: there is no typed_value); the instance reached."""
+    instance: i64 = first
+    to: i64
+    size: i64
+    code: i64
+    numbers_p: InInts = in_ints(numbers)
+    typed_valid_p: InBytes = in_bytes(typed_valid)
+    value_p: InBytes = in_bytes(value)
+    value_offsets_p: InInts = in_ints(value_offsets)
+    value_valid_p: InBytes = in_bytes(value_valid)
+    rows_p: InInts = in_ints(rows)
+    arena_p: OutBytes = out_bytes(arena)
+    arena_size: i64 = len(arena)
+    starts_p: OutInts = out_ints(starts)
+    ends_p: OutInts = out_ints(ends)
+    frame_p: OutInts = out_ints(frame)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while instance < last:
+            to = state_p[ROW_OUT]
+            starts_p[instance] = -1
+            ends_p[instance] = -1
+            if typed_valid_p[instance]:
+                if value_valid_p[instance]:
+                    status_p[rows_p[instance]] = BAD_BOTH_SET
+                if to + SCALAR_ROOM > arena_size:
+                    state_p[ROW_NEED] = NEED_VALUE
+                    break
+                starts_p[instance] = to
+                to = write_fixed(arena_p, to, tag, scale, numbers_p[2 * instance], numbers_p[2 * instance + 1])
+            elif value_valid_p[instance]:
+                size = value_offsets_p[instance + 1] - value_offsets_p[instance]
+                if to + size > arena_size:
+                    state_p[ROW_NEED] = NEED_VALUE
+                    break
+                code = check_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], frame_p)
+                if code < 0:
+                    status_p[rows_p[instance]] = -code
+                else:
+                    starts_p[instance] = to
+                    copy_bytes(arena_p, to, value_p, value_offsets_p[instance], size)
+                    to += size
+            if starts_p[instance] >= 0:
+                ends_p[instance] = to
+            state_p[ROW_OUT] = to
+            instance += 1
+    return instance
+
+
+def unshred_text(
+    text: InBytesView,
+    text_offsets: InIntsView,
+    typed_valid: InBytesView,
+    value: InBytesView,
+    value_offsets: InIntsView,
+    value_valid: InBytesView,
+    rows: InIntsView,
+    first: i64,
+    last: i64,
+    tag: i64,
+    arena: OutBytesView,
+    starts: OutIntsView,
+    ends: OutIntsView,
+    frame: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Write the instances of a string (tag 16), binary (15) or uuid (20) node; the instance reached."""
+    instance: i64 = first
+    to: i64
+    size: i64
+    code: i64
+    text_p: InBytes = in_bytes(text)
+    text_offsets_p: InInts = in_ints(text_offsets)
+    typed_valid_p: InBytes = in_bytes(typed_valid)
+    value_p: InBytes = in_bytes(value)
+    value_offsets_p: InInts = in_ints(value_offsets)
+    value_valid_p: InBytes = in_bytes(value_valid)
+    rows_p: InInts = in_ints(rows)
+    arena_p: OutBytes = out_bytes(arena)
+    arena_size: i64 = len(arena)
+    starts_p: OutInts = out_ints(starts)
+    ends_p: OutInts = out_ints(ends)
+    frame_p: OutInts = out_ints(frame)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while instance < last:
+            to = state_p[ROW_OUT]
+            starts_p[instance] = -1
+            ends_p[instance] = -1
+            if typed_valid_p[instance]:
+                if value_valid_p[instance]:
+                    status_p[rows_p[instance]] = BAD_BOTH_SET
+                size = text_offsets_p[instance + 1] - text_offsets_p[instance]
+                if to + SCALAR_ROOM + size > arena_size:
+                    state_p[ROW_NEED] = NEED_VALUE
+                    break
+                starts_p[instance] = to
+                if tag == 16 and size < 64:
+                    arena_p[to] = 1 | (size << 2)
+                    to += 1
+                else:
+                    arena_p[to] = tag << 2
+                    to += 1
+                    if tag != 20:
+                        store_le(arena_p, to, size, 4)
+                        to += 4
+                copy_bytes(arena_p, to, text_p, text_offsets_p[instance], size)
+                to += size
+            elif value_valid_p[instance]:
+                size = value_offsets_p[instance + 1] - value_offsets_p[instance]
+                if to + size > arena_size:
+                    state_p[ROW_NEED] = NEED_VALUE
+                    break
+                code = check_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], frame_p)
+                if code < 0:
+                    status_p[rows_p[instance]] = -code
+                else:
+                    starts_p[instance] = to
+                    copy_bytes(arena_p, to, value_p, value_offsets_p[instance], size)
+                    to += size
+            if starts_p[instance] >= 0:
+                ends_p[instance] = to
+            state_p[ROW_OUT] = to
+            instance += 1
+    return instance
+
+
+@inlined
+def width_of(number: i64) -> i64:
+    """Bytes needed for an unsigned number below 2^32."""
+    if number < 256:
+        return 1
+    if number < 65536:
+        return 2
+    if number < 16777216:
+        return 3
+    return 4
+
+
+@kernel
+def sort_fields(
+    metadata: InBytes,
+    metadata_start: i64,
+    metadata_end: i64,
+    is_ascending: i64,
+    parts: OutInts,
+    count: i64,
+    state: OutInts,
+) -> i64:
+    """Sort `count` fields at parts[0:] (id << 32 | place) by name; 0, or minus a code where a name stands twice."""
+    k: i64
+    width: i64 = 1
+    left: i64
+    middle: i64
+    right: i64
+    a: i64
+    b: i64
+    at: i64 = 0
+    spare: i64 = count
+    code: i64
+    if is_ascending:
+        code = 1
+        for k in range(1, count):
+            if parts[k - 1] >> 32 >= parts[k] >> 32:
+                code = 0
+        if code:
+            return 0
+        sort_ints(parts, 0, count, count)
+        for k in range(1, count):
+            if parts[k - 1] >> 32 == parts[k] >> 32:
+                return -BAD_DUPLICATE_NAME
+        return 0
+    code = check_dictionary(metadata, metadata_start, metadata_end, state)
+    if code < 0:
+        return code
+    while width < count:
+        left = 0
+        while left < count:
+            middle = left + width if left + width < count else count
+            right = left + 2 * width if left + 2 * width < count else count
+            a = left
+            b = middle
+            for k in range(left, right):
+                if b >= right or (a < middle and compare_ids(metadata, parts[at + a] >> 32, parts[at + b] >> 32, state) <= 0):
+                    parts[spare + k] = parts[at + a]
+                    a += 1
+                else:
+                    parts[spare + k] = parts[at + b]
+                    b += 1
+            left += 2 * width
+        k = at
+        at = spare
+        spare = k
+        width *= 2
+    for k in range(count):
+        parts[k] = parts[at + k]
+    for k in range(1, count):
+        if compare_ids(metadata, parts[k - 1] >> 32, parts[k] >> 32, state) == 0:
+            return -BAD_DUPLICATE_NAME
+    return 0
+
+
+@kernel
+def write_object(
+    metadata: InBytes,
+    metadata_start: i64,
+    metadata_end: i64,
+    fields: InInts,
+    slot: i64,
+    name_count: i64,
+    value: InBytes,
+    value_start: i64,
+    value_end: i64,
+    has_residual: i64,
+    strict: i64,
+    child_names: InInts,
+    children: i64,
+    instance: i64,
+    instances: i64,
+    child_starts: InInts,
+    child_ends: InInts,
+    arena: OutBytes,
+    arena_size: i64,
+    parts: OutInts,
+    parts_size: i64,
+    frame: OutInts,
+    state: OutInts,
+) -> i64:
+    """Write one object from its shredded fields and its residual; the position behind it, minus a code, or a need less 1000.
+
+    parts holds the fields to sort at 0, room to sort them behind, and from 2 * most on (start, size, from the residual).
+    """
+    to: i64 = state[ROW_OUT]
+    count: i64 = 0
+    rest: i64 = 0
+    total: i64 = 0
+    k: i64
+    c: i64
+    field: i64
+    name: i64
+    place: i64
+    size: i64
+    widest: i64 = 0
+    width: i64
+    id_width: i64
+    code: i64
+    most: i64
+    facts: i64
+    before: i64 = -1
+    dictionary: i64 = fields[slot + name_count + SLOT_COUNT]
+    is_ascending: i64 = fields[slot + name_count + SLOT_ASCENDING]
+    if has_residual:
+        if value_start >= value_end or value[value_start] & 3 != BASIC_OBJECT:
+            return -BAD_RESIDUAL_KIND
+        code = open_container(value, value_start, value_end, frame, 0)
+        if code < 0:
+            return code
+        if value_start + code + frame[FRAME_TOTAL] != value_end:
+            return -BAD_VALUE_LENGTH
+        rest = frame[FRAME_COUNT]
+    most = children + rest
+    if 5 * most > parts_size:
+        return -1000 - NEED_STACK
+    facts = 2 * most
+    for c in range(children):
+        place = child_starts[c * instances + instance]
+        if place >= 0:
+            field = fields[slot + child_names[c]]
+            if field < 0:
+                return -BAD_MISSING_NAME
+            size = child_ends[c * instances + instance] - place
+            parts[count] = (field << 32) | count
+            parts[facts + 3 * count] = place
+            parts[facts + 3 * count + 1] = size
+            parts[facts + 3 * count + 2] = 0
+            total += size
+            count += 1
+            if field > widest:
+                widest = field
+    c = 0
+    for k in range(rest):
+        field = load_le(value, frame[FRAME_IDS] + k * frame[FRAME_ID_WIDTH], frame[FRAME_ID_WIDTH])
+        if field >= dictionary:
+            return -BAD_FIELD_ID
+        # A residual may not hold a name that has a column; where one does, the column counts, even if it is missing.
+        # Fields and columns are in the order of their names, and so of their ids if the dictionary is; else all are tried.
+        if is_ascending == 0 or field < before:
+            c = 0
+        before = field
+        while c < children and (fields[slot + child_names[c]] < field if is_ascending else fields[slot + child_names[c]] != field):
+            c += 1
+        name = c if c < children and fields[slot + child_names[c]] == field else -1
+        if name >= 0:
+            if strict:
+                return -BAD_RESIDUAL_NAME
+            continue
+        place = child_at(value, frame, 0, k)
+        if place < 0:
+            return place
+        size = value_size(value, place, frame[FRAME_VALUES] + frame[FRAME_TOTAL], frame, 16)
+        if size < 0:
+            return size
+        parts[count] = (field << 32) | count
+        parts[facts + 3 * count] = place
+        parts[facts + 3 * count + 1] = size
+        parts[facts + 3 * count + 2] = 1
+        total += size
+        count += 1
+        if field > widest:
+            widest = field
+        if total > MAX_EXPANSION * (value_end - value_start) + arena_size:
+            return -BAD_EXPANSION
+    code = sort_fields(metadata, metadata_start, metadata_end, is_ascending, parts, count, state)
+    if code < 0:
+        return code
+    width = width_of(total)
+    id_width = width_of(widest)
+    if to + CONTAINER_ROOM + count * (width + id_width) + total > arena_size:
+        return -1000 - NEED_VALUE
+    arena[to] = 2 | ((width - 1) << 2) | ((id_width - 1) << 4) | ((1 if count > 255 else 0) << 6)
+    to += 1
+    if count > 255:
+        store_le(arena, to, count, 4)
+        to += 4
+    else:
+        arena[to] = count
+        to += 1
+    for k in range(count):
+        store_le(arena, to, parts[k] >> 32, id_width)
+        to += id_width
+    size = 0
+    for k in range(count):
+        store_le(arena, to, size, width)
+        to += width
+        size += parts[facts + 3 * (parts[k] & 0xFFFFFFFF) + 1]
+    store_le(arena, to, size, width)
+    to += width
+    for k in range(count):
+        c = facts + 3 * (parts[k] & 0xFFFFFFFF)
+        if parts[c + 2]:
+            copy_bytes(arena, to, value, parts[c], parts[c + 1])
+        else:
+            copy_within(arena, to, parts[c], parts[c + 1])
+        to += parts[c + 1]
+    return to
+
+
+@kernel
+def compare_ids(metadata: InBytes, one: i64, other: i64, state: OutInts) -> i64:
+    """-1, 0 or 1: how the names of two field ids of the row's checked dictionary compare."""
+    find_name(metadata, state, one, ROW_NAMES)
+    find_name(metadata, state, other, ROW_NAMES + 2)
+    return names_differ(metadata, state[ROW_NAMES], state[ROW_NAMES + 1], state[ROW_NAMES + 2], state[ROW_NAMES + 3])
+
+
+def unshred_objects(
+    metadata: InBytesView,
+    metadata_offsets: InIntsView,
+    slots: InIntsView,
+    fields: InIntsView,
+    name_count: i64,
+    typed_valid: InBytesView,
+    value: InBytesView,
+    value_offsets: InIntsView,
+    value_valid: InBytesView,
+    rows: InIntsView,
+    first: i64,
+    last: i64,
+    strict: i64,
+    child_names: InIntsView,
+    child_starts: InIntsView,
+    child_ends: InIntsView,
+    arena: OutBytesView,
+    starts: OutIntsView,
+    ends: OutIntsView,
+    parts: OutIntsView,
+    frame: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Write an object node's instances from those of its fields, which stand in child_starts one stretch for each."""
+    instance: i64 = first
+    instances: i64 = len(typed_valid)
+    children: i64 = len(child_names)
+    row: i64
+    to: i64
+    size: i64
+    code: i64
+    metadata_p: InBytes = in_bytes(metadata)
+    metadata_offsets_p: InInts = in_ints(metadata_offsets)
+    slots_p: InInts = in_ints(slots)
+    fields_p: InInts = in_ints(fields)
+    typed_valid_p: InBytes = in_bytes(typed_valid)
+    value_p: InBytes = in_bytes(value)
+    value_offsets_p: InInts = in_ints(value_offsets)
+    value_valid_p: InBytes = in_bytes(value_valid)
+    rows_p: InInts = in_ints(rows)
+    child_names_p: InInts = in_ints(child_names)
+    child_starts_p: InInts = in_ints(child_starts)
+    child_ends_p: InInts = in_ints(child_ends)
+    arena_p: OutBytes = out_bytes(arena)
+    arena_size: i64 = len(arena)
+    starts_p: OutInts = out_ints(starts)
+    ends_p: OutInts = out_ints(ends)
+    parts_p: OutInts = out_ints(parts)
+    parts_size: i64 = len(parts)
+    frame_p: OutInts = out_ints(frame)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while instance < last:
+            to = state_p[ROW_OUT]
+            row = rows_p[instance]
+            starts_p[instance] = -1
+            ends_p[instance] = -1
+            if typed_valid_p[instance]:
+                code = write_object(
+                    metadata_p,
+                    metadata_offsets_p[row],
+                    metadata_offsets_p[row + 1],
+                    fields_p,
+                    slots_p[row],
+                    name_count,
+                    value_p,
+                    value_offsets_p[instance],
+                    value_offsets_p[instance + 1],
+                    value_valid_p[instance],
+                    strict,
+                    child_names_p,
+                    children,
+                    instance,
+                    instances,
+                    child_starts_p,
+                    child_ends_p,
+                    arena_p,
+                    arena_size,
+                    parts_p,
+                    parts_size,
+                    frame_p,
+                    state_p,
+                )
+                if code < -1000:
+                    state_p[ROW_NEED] = -1000 - code
+                    break
+                if code < 0:
+                    status_p[row] = -code
+                else:
+                    starts_p[instance] = to
+                    to = code
+            elif value_valid_p[instance]:
+                size = value_offsets_p[instance + 1] - value_offsets_p[instance]
+                if to + size > arena_size:
+                    state_p[ROW_NEED] = NEED_VALUE
+                    break
+                code = check_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], frame_p)
+                if code < 0:
+                    status_p[row] = -code
+                elif strict and value_p[value_offsets_p[instance]] & 3 == BASIC_OBJECT:
+                    status_p[row] = BAD_OBJECT_IN_VALUE
+                else:
+                    starts_p[instance] = to
+                    copy_bytes(arena_p, to, value_p, value_offsets_p[instance], size)
+                    to += size
+            if starts_p[instance] >= 0:
+                ends_p[instance] = to
+            state_p[ROW_OUT] = to
+            instance += 1
+    return instance
+
+
+def unshred_arrays(
+    list_offsets: InIntsView,
+    typed_valid: InBytesView,
+    value: InBytesView,
+    value_offsets: InIntsView,
+    value_valid: InBytesView,
+    rows: InIntsView,
+    first: i64,
+    last: i64,
+    element_starts: InIntsView,
+    element_ends: InIntsView,
+    arena: OutBytesView,
+    starts: OutIntsView,
+    ends: OutIntsView,
+    frame: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Write an array node's instances from those of its elements; a missing element becomes a Variant null."""
+    instance: i64 = first
+    to: i64
+    size: i64
+    code: i64
+    count: i64
+    width: i64
+    k: i64
+    element: i64
+    list_offsets_p: InInts = in_ints(list_offsets)
+    typed_valid_p: InBytes = in_bytes(typed_valid)
+    value_p: InBytes = in_bytes(value)
+    value_offsets_p: InInts = in_ints(value_offsets)
+    value_valid_p: InBytes = in_bytes(value_valid)
+    rows_p: InInts = in_ints(rows)
+    element_starts_p: InInts = in_ints(element_starts)
+    element_ends_p: InInts = in_ints(element_ends)
+    arena_p: OutBytes = out_bytes(arena)
+    arena_size: i64 = len(arena)
+    starts_p: OutInts = out_ints(starts)
+    ends_p: OutInts = out_ints(ends)
+    frame_p: OutInts = out_ints(frame)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while instance < last:
+            to = state_p[ROW_OUT]
+            starts_p[instance] = -1
+            ends_p[instance] = -1
+            if typed_valid_p[instance]:
+                if value_valid_p[instance]:
+                    status_p[rows_p[instance]] = BAD_BOTH_SET
+                count = list_offsets_p[instance + 1] - list_offsets_p[instance]
+                size = 0
+                for k in range(count):
+                    element = list_offsets_p[instance] + k
+                    size += element_ends_p[element] - element_starts_p[element] if element_starts_p[element] >= 0 else 1
+                width = width_of(size)
+                if to + CONTAINER_ROOM + count * width + size > arena_size:
+                    state_p[ROW_NEED] = NEED_VALUE
+                    break
+                starts_p[instance] = to
+                arena_p[to] = 3 | ((width - 1) << 2) | ((1 if count > 255 else 0) << 4)
+                to += 1
+                if count > 255:
+                    store_le(arena_p, to, count, 4)
+                    to += 4
+                else:
+                    arena_p[to] = count
+                    to += 1
+                size = 0
+                for k in range(count):
+                    element = list_offsets_p[instance] + k
+                    store_le(arena_p, to, size, width)
+                    to += width
+                    size += element_ends_p[element] - element_starts_p[element] if element_starts_p[element] >= 0 else 1
+                store_le(arena_p, to, size, width)
+                to += width
+                for k in range(count):
+                    element = list_offsets_p[instance] + k
+                    if element_starts_p[element] >= 0:
+                        size = element_ends_p[element] - element_starts_p[element]
+                        copy_within(arena_p, to, element_starts_p[element], size)
+                        to += size
+                    else:
+                        arena_p[to] = 0
+                        to += 1
+            elif value_valid_p[instance]:
+                size = value_offsets_p[instance + 1] - value_offsets_p[instance]
+                if to + size > arena_size:
+                    state_p[ROW_NEED] = NEED_VALUE
+                    break
+                code = check_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], frame_p)
+                if code < 0:
+                    status_p[rows_p[instance]] = -code
+                else:
+                    starts_p[instance] = to
+                    copy_bytes(arena_p, to, value_p, value_offsets_p[instance], size)
+                    to += size
+            if starts_p[instance] >= 0:
+                ends_p[instance] = to
+            state_p[ROW_OUT] = to
+            instance += 1
+    return instance

@@ -1,0 +1,1 @@
+"""Physical forms of a shredded Variant column."""

@@ -1,0 +1,212 @@
+"""The layout of the Parquet Variant Shredding standard.
+
+    struct<                                       the column
+      metadata: binary not null
+      value: binary                               what has no typed column; null where nothing is left
+      typed_value: <by the schema>
+    >
+    primitive   typed_value: T
+    object      typed_value: struct<name: struct<value: binary, typed_value: ...> not null, ...>
+    array       typed_value: list<element: struct<value: binary, typed_value: ...> not null>
+    value only  no typed_value
+
+Null and null means missing, which only a field may be; a Variant null is the value 00; an SQL NULL is a null column.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from varquet.columns.arrow import Column, Flat, VariantSlice, binary_array, bitmap, flatten, map_chunks, plain, validity_of, variant_array
+from varquet.columns.arrow import VARIANT, slices, variant_children
+from varquet.columns.threads import in_order, thread_count
+from varquet.errors import UnsupportedTypeError
+from varquet.layouts.parts import Bytes, Ints, Part, name_table, walk
+from varquet.layouts.put_together import put_together
+from varquet.layouts.take_apart import take_apart
+from varquet.schema import Kind, ShreddingSchema
+
+__all__ = ["shred", "unshred"]
+
+# Small slices keep a column's bytes in the cache while the schema's nodes pass over them one after the other.
+_ROWS_PER_SLICE = 4096
+_BYTES_PER_SLICE = 2 << 20
+
+
+def shred(column: Column, schema: ShreddingSchema | str, *, exact_types: bool = False, threads: int | None = None) -> Column:
+    """Take a variant column apart: the paths of the schema become typed columns, everything else stays in `value`.
+
+    Integers and decimals go into any integer or decimal column that holds them without loss; nothing else is converted:
+    what does not fit stays in `value`. `unshred` gives every value back.
+
+    Args:
+        column: an Arrow variant column in any encoding, sliced or chunked.
+        schema: a ShreddingSchema, or its DDL such as "id bigint, user struct<name: string>".
+        exact_types: keep the physical type too: an int8 goes into an int8 column only.
+        threads: how many threads to use; by default VARQUET_THREADS or all cores.
+    """
+    schema = ShreddingSchema.parse(schema) if isinstance(schema, str) else schema
+    names = name_table(schema)
+    count = thread_count(threads)
+    rows_before = 0
+
+    def shred_chunk(chunk: pa.Array) -> list[pa.Array]:
+        nonlocal rows_before
+        variants = variant_children(chunk)
+        before = rows_before
+        rows_before += len(variants)
+
+        def shred_slice(task: tuple[int, int]) -> pa.Array:
+            part = variants.slice(*task)
+            return _to_arrow(take_apart(part, schema, names, exact_types=exact_types, first_row=before + task[0]), part)
+
+        size = int(variants.value.offsets[-1] - variants.value.offsets[0])
+        tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
+        return list(in_order(shred_slice, tasks, count))
+
+    return map_chunks(column, shred_chunk, schema.physical())
+
+
+def unshred(column: Column, *, strict: bool = False, threads: int | None = None) -> Column:
+    """Put a shredded column together again: struct<metadata, value, typed_value> to a variant column.
+
+    The children are found by name, in any order; `value` or `typed_value` may be absent, nullability does not matter, and
+    fields that begin with an underscore are ignored. What the standard says must fail fails, with the rule and the row.
+
+    Args:
+        column: an Arrow struct column in the layout of the standard, shredded or not.
+        strict: also refuse what readers may accept: a shredded field that stands in `value` too, an object in `value`
+            beside a null typed_value.
+        threads: how many threads to use; by default VARQUET_THREADS or all cores.
+    """
+    kind = column.type
+    if not pa.types.is_struct(kind):
+        raise UnsupportedTypeError(f"expected a shredded variant column, struct<metadata, value, typed_value>, got {kind}")
+    schema = ShreddingSchema.from_physical(kind)
+    names = name_table(schema)
+    count = thread_count(threads)
+    rows_before = 0
+
+    def unshred_chunk(chunk: pa.Array) -> list[pa.Array]:
+        nonlocal rows_before
+        before = rows_before
+        rows_before += len(chunk)
+
+        def unshred_slice(task: tuple[int, int]) -> pa.Array:
+            array = chunk.slice(task[0], task[1] - task[0])
+            valid = validity_of(array)
+            metadata = flatten(array.field("metadata"), "binary metadata")
+            root = _from_arrow(array, schema, valid)
+            value = put_together(root, metadata, valid, names, strict=strict, first_row=before + task[0])
+            return variant_array(_shared(metadata), value, valid)
+
+        tasks = slices(len(chunk), 0, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
+        return list(in_order(unshred_slice, tasks, count))
+
+    return map_chunks(column, unshred_chunk, VARIANT)
+
+
+def _shared(flat: Flat) -> pa.Array:
+    first = int(flat.offsets[0])
+    return binary_array(pa.py_buffer(flat.data)[first : int(flat.offsets[-1])], flat.offsets - first, None)
+
+
+def _to_arrow(root: Part, rows: VariantSlice) -> pa.StructArray:
+    """Parts as the standard's nested columns, from the leaves up."""
+    groups: dict[int, pa.StructArray] = {}
+    for part in reversed(walk(root)):
+        children = [_value_array(part.value)]
+        names = [pa.field("value", children[0].type)]
+        if part is root:
+            children.insert(0, _shared(rows.metadata))
+            names.insert(0, pa.field("metadata", children[0].type, nullable=False))
+        typed = _typed_array(part, groups)
+        if typed is not None:
+            children.append(typed)
+            names.append(pa.field("typed_value", typed.type))
+        validity, nulls = bitmap(rows.valid) if part is root else (None, 0)
+        groups[id(part)] = pa.StructArray.from_buffers(pa.struct(names), len(part), [validity], nulls, children=children)
+    return groups[id(root)]
+
+
+def _value_array(value: Flat | None) -> pa.Array:
+    assert value is not None
+    return binary_array(pa.py_buffer(value.data), value.offsets, value.valid)
+
+
+def _typed_array(part: Part, groups: dict[int, pa.StructArray]) -> pa.Array | None:
+    match part.schema.kind:
+        case Kind.PRIMITIVE:
+            is_uuid = pa.types.is_fixed_size_binary(part.schema.type)
+            return pa.ExtensionArray.from_storage(pa.uuid(), part.typed) if is_uuid else part.typed
+        case Kind.OBJECT:
+            fields = [(name, groups.pop(id(child))) for name, child in part.fields]
+            kind = pa.struct([pa.field(name, group.type, nullable=False) for name, group in fields])
+            validity, nulls = bitmap(_given(part.present))
+            return pa.StructArray.from_buffers(kind, len(part), [validity], nulls, children=[group for _, group in fields])
+        case Kind.ARRAY:
+            assert part.element is not None
+            group = groups.pop(id(part.element))
+            kind = pa.list_(pa.field("element", group.type, nullable=False))
+            validity, nulls = bitmap(_given(part.present))
+            offsets = _given(part.offsets).astype(np.int32)
+            return pa.ListArray.from_buffers(kind, len(part), [validity, pa.py_buffer(offsets)], nulls, children=[group])
+    return None
+
+
+def _given(array: Any) -> Any:
+    assert array is not None
+    return array
+
+
+def _from_arrow(array: pa.StructArray, schema: ShreddingSchema, valid: Bytes) -> Part:
+    """The standard's nested columns as parts; what stands below a null is missing, whatever its own bits say."""
+    root = Part(schema, np.arange(len(array), dtype=np.int64))
+    waiting: list[tuple[Part, pa.StructArray, Bytes]] = [(root, array, valid)]
+    while waiting:
+        part, group, here = waiting.pop()
+        if group.type.get_field_index("value") >= 0:
+            value = flatten(group.field("value"), "binary values")
+            part.value = Flat(value.data, value.offsets, value.valid & here)
+        if group.type.get_field_index("typed_value") < 0:
+            continue
+        typed = plain(group.field("typed_value"))
+        match part.schema.kind:
+            case Kind.PRIMITIVE:
+                part.typed = _masked(typed, here)
+            case Kind.OBJECT:
+                part.present = validity_of(typed) & here
+                for name, child_schema in part.schema.fields:
+                    child = Part(child_schema, part.rows)
+                    part.fields.append((name, child))
+                    child_group = plain(typed.field(name))
+                    waiting.append((child, child_group, part.present & validity_of(child_group)))
+            case Kind.ARRAY:
+                part.present = validity_of(typed) & here
+                part.offsets, elements = _elements(typed)
+                part.element = Part(_given(part.schema.element), np.repeat(part.rows, np.diff(part.offsets)))
+                reached = np.repeat(part.present, np.diff(part.offsets))
+                waiting.append((part.element, elements, reached & validity_of(elements)))
+    return root
+
+
+def _masked(typed: pa.Array, here: Bytes) -> pa.Array:
+    """The typed values with nulls where the instance is not there."""
+    own = validity_of(typed)
+    if np.array_equal(own & here, own):
+        return typed
+    return pa.compute.if_else(pa.array(here.astype(bool)), typed, pa.scalar(None, typed.type))
+
+
+def _elements(lists: pa.Array) -> tuple[Ints, pa.StructArray]:
+    """A list array's offsets from 0 on, and its elements."""
+    kind = lists.type
+    if pa.types.is_fixed_size_list(kind) or not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        lists = lists.cast(pa.large_list(kind.value_field))
+    offsets = np.asarray(lists.offsets, dtype=np.int64)
+    first = int(offsets[0]) if len(offsets) else 0
+    last = int(offsets[-1]) if len(offsets) else 0
+    return offsets - first, plain(lists.values.slice(first, last - first))

@@ -1,0 +1,94 @@
+"""How the typed_value of each primitive type is read by kernels and stored by Arrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from varquet.columns.arrow import Flat, bitmap, flatten
+from varquet.types import BY_NAME, decimal_type_for_digits
+
+__all__ = ["TypedKind", "numbers_of", "text_of", "typed_array", "typed_kind"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class TypedKind:
+    """What kernels need to know about a typed_value: the Variant tag, and how wide it is."""
+
+    tag: int
+    precision: int = 0
+    """Bits of an integer, digits of a decimal."""
+    scale: int = 0
+    is_text: bool = False
+    store: Any = np.int64
+    """The numpy type of the Arrow data, where it is a single number."""
+
+
+_TAGS: dict[pa.DataType, TypedKind] = {
+    pa.bool_(): TypedKind(BY_NAME["true"].tag, store=np.bool_),
+    pa.int8(): TypedKind(BY_NAME["int8"].tag, 8, store=np.int8),
+    pa.int16(): TypedKind(BY_NAME["int16"].tag, 16, store=np.int16),
+    pa.int32(): TypedKind(BY_NAME["int32"].tag, 32, store=np.int32),
+    pa.int64(): TypedKind(BY_NAME["int64"].tag, 64),
+    pa.float32(): TypedKind(BY_NAME["float"].tag, store=np.int32),
+    pa.float64(): TypedKind(BY_NAME["double"].tag),
+    pa.date32(): TypedKind(BY_NAME["date"].tag, store=np.int32),
+    pa.time64("us"): TypedKind(BY_NAME["time"].tag),
+    pa.timestamp("us", "UTC"): TypedKind(BY_NAME["timestamp"].tag),
+    pa.timestamp("us"): TypedKind(BY_NAME["timestamp_ntz"].tag),
+    pa.timestamp("ns", "UTC"): TypedKind(BY_NAME["timestamp_nanos"].tag),
+    pa.timestamp("ns"): TypedKind(BY_NAME["timestamp_ntz_nanos"].tag),
+    pa.string(): TypedKind(BY_NAME["string"].tag, is_text=True),
+    pa.binary(): TypedKind(BY_NAME["binary"].tag, is_text=True),
+    pa.binary(16): TypedKind(BY_NAME["uuid"].tag, is_text=True),
+}
+
+
+def typed_kind(kind: pa.DataType) -> TypedKind:
+    """The kernel's view of a canonical primitive type of a shredding schema."""
+    if pa.types.is_decimal(kind):
+        primitive = decimal_type_for_digits(kind.precision)
+        assert primitive is not None
+        return TypedKind(primitive.tag, kind.precision, kind.scale)
+    return _TAGS[kind]
+
+
+def typed_array(kind: pa.DataType, numbers: Ints, valid: npt.NDArray[np.uint8]) -> pa.Array:
+    """An Arrow array from what the kernel has read: two numbers for each instance."""
+    validity, nulls = bitmap(valid)
+    if pa.types.is_decimal(kind):
+        data: npt.NDArray[Any] = numbers
+    elif pa.types.is_boolean(kind):
+        data = np.packbits(numbers[::2].astype(np.uint8), bitorder="little")
+    else:
+        data = np.ascontiguousarray(numbers[::2].astype(_TAGS[kind].store, copy=False))
+    return pa.Array.from_buffers(kind, len(valid), [validity, pa.py_buffer(data)], nulls)
+
+
+def numbers_of(array: pa.Array, kind: pa.DataType) -> Ints:
+    """Two numbers for each value of a fixed-width array: the value, or the halves of a decimal."""
+    if pa.types.is_decimal(kind):
+        if array.type != kind:
+            array = array.cast(pa.decimal128(kind.precision, kind.scale))
+        return np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
+    numbers = np.zeros(2 * len(array), np.int64)
+    if len(array) == 0:
+        return numbers
+    if pa.types.is_boolean(kind):
+        bits = np.frombuffer(array.buffers()[1], np.uint8)
+        numbers[::2] = np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :]
+    else:
+        store = _TAGS[kind].store
+        numbers[::2] = np.frombuffer(array.buffers()[1], store)[array.offset : array.offset + len(array)]
+    return numbers
+
+
+def text_of(array: pa.Array) -> Flat:
+    """The bytes of a string, binary or uuid array."""
+    return flatten(array, "typed values of bytes")

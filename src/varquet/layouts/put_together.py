@@ -1,0 +1,246 @@
+"""Putting a variant column together again from its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from varquet import kernels
+from varquet.columns.arrow import Flat, binary_array, grown, validity_of
+from varquet.columns.findings import finding
+from varquet.columns.reading import Scratch
+from varquet.kernels.source import _bytes as frames
+from varquet.kernels.source import unshred as kernel
+from varquet.layouts.parts import Bytes, Ints, NameTable, Part, walk
+from varquet.layouts.primitives import numbers_of, text_of, typed_kind
+from varquet.schema import Kind
+
+__all__ = ["put_together"]
+
+_NO_BYTES = np.zeros(0, np.uint8)
+
+
+class _Builder:
+    """One slice of a column while it is put together: the arena, and where each part's instances are in it."""
+
+    def __init__(self, metadata: Flat, valid: Bytes, names: NameTable, *, strict: bool, first_row: int) -> None:
+        self.metadata = metadata
+        self.valid = valid
+        self.names = names
+        self.strict = int(strict)
+        self.first_row = first_row
+        self.status: Ints = np.zeros(len(valid), np.int64)
+        self.frame: Ints = np.empty(2 * 16 + frames.FRAME_SLOTS, np.int64)
+        self.scratch = Scratch()
+        self.arena = pa.allocate_buffer(1 << 16, resizable=True)
+        self.places: dict[int, tuple[Ints, Ints]] = {}
+
+    def match(self) -> None:
+        """The field ids of the schema's names in each row's dictionary."""
+        rows = len(self.valid)
+        scratch = Scratch()
+        self.slots = np.empty(rows, np.int64)
+        self.fields = np.empty(max(1024, 8 * (len(self.names.number) + kernel.SLOT_EXTRA)), np.int64)
+
+        def call(row: int) -> int:
+            return int(
+                kernels.unshred.match_names(
+                    self.metadata.data,
+                    self.metadata.offsets,
+                    self.valid,
+                    row,
+                    rows,
+                    self.names.data,
+                    self.names.offsets,
+                    self.slots,
+                    self.fields,
+                    scratch.numbers,
+                    self.status,
+                    scratch.state,
+                )
+            )
+
+        def grow() -> None:
+            self.fields = np.concatenate([self.fields, np.empty(len(self.fields), np.int64)])
+
+        scratch.run(rows, call, grow)
+
+    def check(self) -> None:
+        bad = np.flatnonzero(self.status)
+        if len(bad):
+            raise finding(int(self.status[bad[0]]), self.first_row + int(bad[0]))
+
+    def run(self, part: Part, call: Callable[[int, Flat, Bytes, Ints, Ints], int], typed_valid: Bytes) -> None:
+        """Let a kernel write a part's instances to the arena."""
+        count = len(part)
+        starts, ends = np.empty(count, np.int64), np.empty(count, np.int64)
+        value = part.value or Flat(_NO_BYTES, np.zeros(count + 1, np.int64), np.zeros(count, np.uint8))
+
+        def grow() -> None:
+            self.arena = grown(self.arena, int(self.scratch.state[frames.ROW_OUT]), 2 * self.arena.size)
+
+        self.scratch.run(count, lambda instance: call(instance, value, typed_valid, starts, ends), grow)
+        self.places[id(part)] = starts, ends
+        self.check()
+
+    def write(self, part: Part) -> None:
+        match part.schema.kind:
+            case Kind.OBJECT:
+                self.object(part)
+            case Kind.ARRAY:
+                self.array(part)
+            case _:
+                self.primitive(part)
+
+    def primitive(self, part: Part) -> None:
+        count = len(part)
+        if part.typed is None:
+            typed_valid = np.zeros(count, np.uint8)
+            numbers, tag, scale = np.zeros(2 * count, np.int64), 0, 0
+        else:
+            assert part.schema.type is not None
+            kind = typed_kind(part.schema.type)
+            typed_valid = validity_of(part.typed)
+            if kind.is_text:
+                self.text(part, typed_valid, kind.tag)
+                return
+            numbers, tag, scale = numbers_of(part.typed, part.schema.type), kind.tag, kind.scale
+        self.run(
+            part,
+            lambda instance, value, valid, starts, ends: kernels.unshred.unshred_fixed(
+                numbers,
+                valid,
+                value.data,
+                value.offsets,
+                value.valid,
+                part.rows,
+                instance,
+                count,
+                tag,
+                scale,
+                np.frombuffer(self.arena, np.uint8),
+                starts,
+                ends,
+                self.frame,
+                self.status,
+                self.scratch.state,
+            ),
+            typed_valid,
+        )
+
+    def text(self, part: Part, typed_valid: Bytes, tag: int) -> None:
+        text = text_of(part.typed)
+        self.run(
+            part,
+            lambda instance, value, valid, starts, ends: kernels.unshred.unshred_text(
+                text.data,
+                text.offsets,
+                valid,
+                value.data,
+                value.offsets,
+                value.valid,
+                part.rows,
+                instance,
+                len(part),
+                tag,
+                np.frombuffer(self.arena, np.uint8),
+                starts,
+                ends,
+                self.frame,
+                self.status,
+                self.scratch.state,
+            ),
+            typed_valid,
+        )
+
+    def object(self, part: Part) -> None:
+        assert part.present is not None
+        count = len(part)
+        # The kernel wants a node's fields in the order of their names.
+        ordered = sorted(part.fields, key=lambda field: field[0].encode())
+        child_names = np.array([self.names.number[name] for name, _ in ordered], np.int64)
+        child_starts = np.empty(count * len(ordered), np.int64)
+        child_ends = np.empty(count * len(ordered), np.int64)
+        for place, (_, child) in enumerate(ordered):
+            stretch = slice(place * count, (place + 1) * count)
+            child_starts[stretch], child_ends[stretch] = self.places.pop(id(child))
+        self.run(
+            part,
+            lambda instance, value, valid, starts, ends: kernels.unshred.unshred_objects(
+                self.metadata.data,
+                self.metadata.offsets,
+                self.slots,
+                self.fields,
+                len(self.names.number),
+                valid,
+                value.data,
+                value.offsets,
+                value.valid,
+                part.rows,
+                instance,
+                count,
+                self.strict,
+                child_names,
+                child_starts,
+                child_ends,
+                np.frombuffer(self.arena, np.uint8),
+                starts,
+                ends,
+                self.scratch.numbers,
+                self.frame,
+                self.status,
+                self.scratch.state,
+            ),
+            part.present,
+        )
+
+    def array(self, part: Part) -> None:
+        assert part.present is not None and part.offsets is not None and part.element is not None
+        element_starts, element_ends = self.places.pop(id(part.element))
+        offsets = part.offsets
+        self.run(
+            part,
+            lambda instance, value, valid, starts, ends: kernels.unshred.unshred_arrays(
+                offsets,
+                valid,
+                value.data,
+                value.offsets,
+                value.valid,
+                part.rows,
+                instance,
+                len(part),
+                element_starts,
+                element_ends,
+                np.frombuffer(self.arena, np.uint8),
+                starts,
+                ends,
+                self.frame,
+                self.status,
+                self.scratch.state,
+            ),
+            part.present,
+        )
+
+
+def put_together(root: Part, metadata: Flat, valid: Bytes, names: NameTable, *, strict: bool = False, first_row: int = 0) -> pa.Array:
+    """The value column of the parts' rows; a row that is missing where it must not be becomes a Variant null."""
+    builder = _Builder(metadata, valid, names, strict=strict, first_row=first_row)
+    builder.match()
+    builder.check()
+    for part in reversed(walk(root)):
+        builder.write(part)
+    starts, ends = builder.places[id(root)]
+    missing = (starts < 0) & (valid == 1)
+    if missing.any():
+        # One Variant null behind everything serves all of them.
+        used = int(builder.scratch.state[frames.ROW_OUT])
+        builder.arena = grown(builder.arena, used, used + 1)
+        np.frombuffer(builder.arena, np.uint8)[used] = 0
+        starts, ends = np.where(missing, used, starts), np.where(missing, used + 1, ends)
+    starts, ends = np.where(valid == 1, starts, -1), np.where(valid == 1, ends, -1)
+    out = pa.allocate_buffer(int(np.sum(ends - starts)), resizable=True)
+    offsets = np.zeros(len(valid) + 1, np.int64)
+    kernels.extract.gather_rows(np.frombuffer(builder.arena, np.uint8), starts, ends, len(valid), np.frombuffer(out, np.uint8), offsets)
+    return binary_array(out, offsets, None)

@@ -1,0 +1,247 @@
+"""Taking a variant column apart along a schema."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from varquet import kernels
+from varquet.columns.arrow import Flat, VariantSlice, binary_array, grown
+from varquet.columns.findings import finding
+from varquet.columns.reading import Scratch
+from varquet.kernels.source import _bytes as frames
+from varquet.kernels.source import _codes as codes
+from varquet.kernels.source import shred as kernel
+from varquet.layouts.parts import Bytes, Ints, NameTable, Part
+from varquet.layouts.primitives import typed_array, typed_kind
+from varquet.schema import Kind, ShreddingSchema
+
+__all__ = ["take_apart"]
+
+_NO_BYTES = np.zeros(0, np.uint8)
+
+
+class _Column:
+    """One slice of a column while it is taken apart."""
+
+    def __init__(self, part: VariantSlice, names: NameTable, *, exact_types: bool, first_row: int) -> None:
+        self.part = part
+        self.names = names
+        self.exact = int(exact_types)
+        self.first_row = first_row
+        self.data = part.value.data
+        self.status: Ints = np.zeros(len(part), np.int64)
+        self.frame: Ints = np.empty(2 * 16 + frames.FRAME_SLOTS, np.int64)
+
+    def locate(self) -> tuple[Ints, Ints]:
+        """Where each row's value is, checked as far as its own header goes."""
+        rows = len(self.part)
+        starts, ends = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        kernels.extract.locate_rows(
+            self.part.metadata.data,
+            self.part.metadata.offsets,
+            self.data,
+            self.part.value.offsets,
+            self.part.valid,
+            rows,
+            _NO_BYTES,
+            np.zeros(0, np.int64),
+            starts,
+            ends,
+            self.frame,
+            self.status,
+            np.zeros(frames.ROW_SLOTS, np.int64),
+        )
+        longer = (starts >= 0) & (ends != self.part.value.offsets[1:])
+        self.status[longer] = codes.BAD_VALUE_LENGTH
+        return starts, ends
+
+    def match(self) -> None:
+        """Which of the schema's names the names of each row's dictionary are."""
+        rows = len(self.part)
+        scratch = Scratch()
+        self.found_starts, self.found_counts = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        self.found = np.empty(max(1024, 8 * rows), np.int64)
+
+        def call(row: int) -> int:
+            return int(
+                kernels.shred.match_rows(
+                    self.part.metadata.data,
+                    self.part.metadata.offsets,
+                    self.part.valid,
+                    row,
+                    rows,
+                    self.names.data,
+                    self.names.offsets,
+                    self.found_starts,
+                    self.found_counts,
+                    self.found,
+                    self.status,
+                    scratch.state,
+                )
+            )
+
+        def grow() -> None:
+            self.found = np.concatenate([self.found, np.empty(len(self.found), np.int64)])
+
+        scratch.run(rows, call, grow, stack_is_grown=True)
+
+    def check(self) -> None:
+        bad = np.flatnonzero(self.status)
+        if len(bad):
+            raise finding(int(self.status[bad[0]]), self.first_row + int(bad[0]))
+
+    def residual(self, starts: Ints, ends: Ints, outcome: Bytes) -> Flat:
+        """The whole bytes of the instances that did not fit."""
+        left = outcome == kernel.IS_RESIDUAL
+        if not left.any():
+            return Flat(_NO_BYTES, np.zeros(len(starts) + 1, np.int64), np.zeros(len(starts), np.uint8))
+        starts = np.where(left, starts, -1)
+        ends = np.where(left, ends, -1)
+        out = np.empty(int(np.sum(ends - starts)), np.uint8)
+        offsets = np.zeros(len(starts) + 1, np.int64)
+        kernels.extract.gather_rows(self.data, starts, ends, len(starts), out, offsets)
+        return Flat(out, offsets, left.view(np.uint8))
+
+    def primitive(self, part: Part, starts: Ints, ends: Ints) -> None:
+        assert part.schema.type is not None
+        kind = typed_kind(part.schema.type)
+        count = len(starts)
+        outcome = np.empty(count, np.uint8)
+        if kind.is_text:
+            out = pa.allocate_buffer(int(np.sum(ends - starts)) + 16, resizable=True)
+            offsets = np.empty(count + 1, np.int64)
+            used = kernels.shred.shred_text(
+                self.data, starts, ends, part.rows, count, kind.tag, np.frombuffer(out, np.uint8), offsets, outcome, self.status
+            )
+            out.resize(used, shrink_to_fit=False)
+            text = binary_array(out, offsets, (outcome == kernel.IS_TYPED).view(np.uint8), text=pa.types.is_string(part.schema.type))
+            part.typed = text.cast(part.schema.type) if pa.types.is_fixed_size_binary(part.schema.type) else text
+        else:
+            numbers = np.zeros(2 * count, np.int64)
+            kernels.shred.shred_fixed(
+                self.data,
+                starts,
+                ends,
+                part.rows,
+                count,
+                kind.tag,
+                kind.precision,
+                kind.scale,
+                self.exact,
+                numbers,
+                outcome,
+                self.status,
+            )
+            part.typed = typed_array(part.schema.type, numbers, (outcome == kernel.IS_TYPED).view(np.uint8))
+        part.value = self.residual(starts, ends, outcome)
+
+    def object(self, part: Part, starts: Ints, ends: Ints) -> list[tuple[Part, Ints, Ints]]:
+        count = len(starts)
+        fields = part.schema.fields
+        children = np.full(max(1, len(self.names.number)), -1, np.int64)
+        for place, (name, _) in enumerate(fields):
+            children[self.names.number[name]] = place
+        child_starts = np.full(len(fields) * count, -1, np.int64)
+        child_ends = np.full(len(fields) * count, -1, np.int64)
+        outcome = np.empty(count, np.uint8)
+        offsets = np.zeros(count + 1, np.int64)
+        scratch = Scratch()
+        residual = pa.allocate_buffer(int(np.sum(ends - starts)) // 4 + 256, resizable=True)
+
+        def call(instance: int) -> int:
+            return int(
+                kernels.shred.split_objects(
+                    self.data,
+                    starts,
+                    ends,
+                    part.rows,
+                    instance,
+                    count,
+                    self.found_starts,
+                    self.found_counts,
+                    self.found,
+                    children,
+                    child_starts,
+                    child_ends,
+                    outcome,
+                    np.frombuffer(residual, np.uint8),
+                    offsets,
+                    scratch.numbers,
+                    self.frame,
+                    self.status,
+                    scratch.state,
+                )
+            )
+
+        def grow() -> None:
+            nonlocal residual
+            residual = grown(residual, int(scratch.state[frames.ROW_OUT]), 2 * residual.size)
+
+        scratch.run(count, call, grow)
+        part.present = (outcome == kernel.IS_TYPED).view(np.uint8)
+        part.value = Flat(np.frombuffer(residual, np.uint8), offsets, (np.diff(offsets) > 0).view(np.uint8))
+        below: list[tuple[Part, Ints, Ints]] = []
+        for place, (name, schema) in enumerate(fields):
+            child = Part(schema, part.rows)
+            part.fields.append((name, child))
+            stretch = slice(place * count, (place + 1) * count)
+            below.append((child, child_starts[stretch], child_ends[stretch]))
+        return below
+
+    def array(self, part: Part, starts: Ints, ends: Ints) -> list[tuple[Part, Ints, Ints]]:
+        assert part.schema.element is not None
+        count = len(starts)
+        offsets = np.zeros(count + 1, np.int64)
+        outcome = np.empty(count, np.uint8)
+        kernels.shred.count_elements(
+            self.data, self.part.value.offsets, starts, ends, part.rows, count, offsets, outcome, self.frame, self.status
+        )
+        elements = int(offsets[-1])
+        element_starts, element_ends, element_rows = (np.empty(elements, np.int64) for _ in range(3))
+        kernels.shred.expand_arrays(
+            self.data,
+            self.part.value.offsets,
+            starts,
+            ends,
+            part.rows,
+            count,
+            offsets,
+            outcome,
+            element_starts,
+            element_ends,
+            element_rows,
+            self.frame,
+            self.status,
+        )
+        part.present = (outcome == kernel.IS_TYPED).view(np.uint8)
+        part.offsets = offsets
+        part.value = self.residual(starts, ends, outcome)
+        part.element = Part(part.schema.element, element_rows)
+        return [(part.element, element_starts, element_ends)]
+
+
+def take_apart(part: VariantSlice, schema: ShreddingSchema, names: NameTable, *, exact_types: bool = False, first_row: int = 0) -> Part:
+    """The parts of some rows of a variant column; InvalidVariantError for bytes that cannot be followed.
+
+    Exact numbers go into any exact numeric column that holds them without loss; with exact_types only into a column of their
+    own physical type. Nothing else is ever converted.
+    """
+    column = _Column(part, names, exact_types=exact_types, first_row=first_row)
+    root = Part(schema, np.arange(len(part), dtype=np.int64))
+    waiting = [(root, *column.locate())]
+    column.match()
+    column.check()
+    while waiting:
+        node, starts, ends = waiting.pop()
+        match node.schema.kind:
+            case Kind.OBJECT:
+                waiting += column.object(node, starts, ends)
+            case Kind.ARRAY:
+                waiting += column.array(node, starts, ends)
+            case Kind.PRIMITIVE:
+                column.primitive(node, starts, ends)
+            case Kind.VALUE:
+                node.value = column.residual(starts, ends, np.where(starts >= 0, kernel.IS_RESIDUAL, 0).astype(np.uint8))
+        column.check()
+    return root

@@ -1,0 +1,1 @@
+"""Parquet files: their footers read and patched, their columns written and read."""

@@ -1,0 +1,298 @@
+"""The schema in a footer: a tree of named elements with their physical and logical types.
+
+    SchemaElement  1 type | 2 type_length | 3 repetition_type | 4 name | 5 num_children
+                   6 converted_type | 7 scale | 8 precision | 9 field_id | 10 logicalType
+
+The footer holds the tree as a list in depth-first order in which each group counts its children. Numbers and names are
+those of Parquet's own Thrift definition; what it will define later is kept as a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, TypeVar
+
+from varquet.errors import ParquetError
+from varquet.parquet.thrift import I8, I32, STOP, STRUCT, Edit, Struct, field_header
+
+__all__ = ["Elements", "LogicalType", "SchemaElement", "column_name", "variant_edit"]
+
+_T = TypeVar("_T")
+
+_LOGICAL_TYPE: Final = 10
+_PLAIN_NAME: Final = re.compile(r"[\w-]+")
+_SHOWN: Final = 8
+
+_PHYSICAL: Final = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+_REPETITIONS: Final = ("REQUIRED", "OPTIONAL", "REPEATED")
+_CONVERTED: Final = (
+    "UTF8", "MAP", "MAP_KEY_VALUE", "LIST", "ENUM", "DECIMAL", "DATE", "TIME_MILLIS", "TIME_MICROS", "TIMESTAMP_MILLIS",
+    "TIMESTAMP_MICROS", "UINT_8", "UINT_16", "UINT_32", "UINT_64", "INT_8", "INT_16", "INT_32", "INT_64", "JSON", "BSON", "INTERVAL",
+)  # fmt: skip
+_LOGICAL: Final = {
+    1: "STRING", 2: "MAP", 3: "LIST", 4: "ENUM", 5: "DECIMAL", 6: "DATE", 7: "TIME", 8: "TIMESTAMP", 10: "INTEGER", 11: "UNKNOWN",
+    12: "JSON", 13: "BSON", 14: "UUID", 15: "FLOAT16", 16: "VARIANT", 17: "GEOMETRY", 18: "GEOGRAPHY", 19: "FILE",
+}  # fmt: skip
+_VARIANT: Final = 16
+_UNITS: Final = {1: "MILLIS", 2: "MICROS", 3: "NANOS"}
+_EDGES: Final = ("SPHERICAL", "VINCENTY", "THOMAS", "ANDOYER", "KARNEY")
+_MOST_NAMES: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalType:
+    """A logical type: its kind, and the parameters that this kind has; the others are None.
+
+    `id` is the member of Parquet's LogicalType union; a member unknown here has the kind `UNRECOGNIZED`.
+
+    >>> print(LogicalType("DECIMAL", 5, precision=9, scale=2), LogicalType("TIMESTAMP", 8, utc=True, unit="MICROS"))
+    DECIMAL(9, 2) TIMESTAMP(true, MICROS)
+    """
+
+    kind: str
+    id: int
+    precision: int | None = None
+    scale: int | None = None
+    utc: bool | None = None
+    unit: str | None = None
+    bits: int | None = None
+    signed: bool | None = None
+    version: int | None = None
+    crs: str | None = None
+    algorithm: str | None = None
+
+    def __str__(self) -> str:
+        given = (self.precision, self.scale, self.utc, self.unit, self.bits, self.signed, self.version, self.crs, self.algorithm)
+        parameters = [str(value).lower() if isinstance(value, bool) else str(value) for value in given if value is not None]
+        name = self.kind if self.id in _LOGICAL else f"{self.kind} {self.id}"
+        return f"{name}({', '.join(parameters)})" if parameters else name
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaElement:
+    """One column, group or the root of a Parquet schema, with everything below it."""
+
+    name: str
+    physical_type: str | None
+    """None for a group."""
+    type_length: int | None
+    repetition: str | None
+    """REQUIRED, OPTIONAL or REPEATED; None for the root."""
+    converted_type: str | None
+    logical_type: LogicalType | None
+    precision: int | None
+    scale: int | None
+    field_id: int | None
+    children: tuple[SchemaElement, ...] = field(default=(), repr=False)
+
+    @property
+    def is_group(self) -> bool:
+        """Whether this has children in place of values."""
+        return self.physical_type is None
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The elements as the footer lists them: depth first, the root at 0."""
+
+    structs: Sequence[Struct]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The name of each element."""
+        return [_required(struct.text(4), "a name", struct) for struct in self.structs]
+
+    @cached_property
+    def parents(self) -> list[int]:
+        """Where in the list the parent of each element is; -1 for the root."""
+        parents: list[int] = []
+        # The groups that still wait for children, and for how many.
+        waiting = [(-1, 1)]
+        for index, struct in enumerate(self.structs):
+            if not waiting:
+                raise ParquetError(f"expected a schema of {index} elements, got {len(self.structs)} in the footer", offset=struct.start)
+            parent, count = waiting.pop()
+            parents.append(parent)
+            if count > 1:
+                waiting.append((parent, count - 1))
+            if children := _child_count(struct):
+                waiting.append((index, children))
+        if waiting:
+            parent, count = waiting[-1]
+            missing = "a root" if parent < 0 else f"{count} more below {self.names[parent]!r}"
+            raise ParquetError(f"expected {missing} in the schema, got the end of its {len(self.structs)} elements")
+        return parents
+
+    def path(self, index: int) -> tuple[str, ...]:
+        """The names from below the root down to this element."""
+        names: list[str] = []
+        while index > 0:
+            names.append(self.names[index])
+            index = self.parents[index]
+        return tuple(reversed(names))
+
+    def tree(self) -> SchemaElement:
+        """The root, with all elements below it."""
+        parents = self.parents
+        children: list[list[SchemaElement]] = [[] for _ in parents]
+        # Backwards, every element comes after its children.
+        for index in range(len(parents) - 1, 0, -1):
+            children[parents[index]].append(self._element(index, children[index]))
+        return self._element(0, children[0])
+
+    def variants(self) -> dict[tuple[str, ...], int | None]:
+        """The path of each group annotated VARIANT, and the version of the specification that it names."""
+        found: dict[tuple[str, ...], int | None] = {}
+        names = 0
+        for index, struct in enumerate(self.structs):
+            logical = _logical_type(struct) if index and _is_group(struct) else None
+            if logical is None or logical.kind != "VARIANT":
+                continue
+            path = self.path(index)
+            if path in found:
+                raise ParquetError(f"expected one Variant column {column_name(path)} in the schema, got two", offset=struct.start)
+            # Groups nested without end would make paths whose size is the square of the footer's.
+            names += len(path)
+            if names > _MOST_NAMES:
+                raise ParquetError(f"expected Variant columns at paths of {_MOST_NAMES} names at most, got more")
+            found[path] = logical.version
+        return found
+
+    def find(self, paths: Iterable[Sequence[str]]) -> list[int]:
+        """Where in the list the elements at these paths are, in the order of the list; an error if there is not one at each."""
+        wanted = {(path,) if isinstance(path, str) else tuple(path) for path in paths}
+        steps: dict[tuple[str, ...], None] = {path[:size]: None for path in wanted for size in range(1, len(path) + 1)}
+        found: dict[tuple[str, ...], int] = {}
+        reached: dict[int, tuple[str, ...]] = {0: ()}
+        for index in range(1, len(self.parents)):
+            above = reached.get(self.parents[index])
+            if above is None or (path := (*above, self.names[index])) not in steps:
+                continue
+            reached[index] = path
+            if path in wanted and found.setdefault(path, index) != index:
+                raise ParquetError(f"expected one column {column_name(path)} in the schema, got two", offset=self.structs[index].start)
+        for path in sorted(wanted - found.keys()):
+            raise self._missing(path, reached)
+        return sorted(found.values())
+
+    def _missing(self, path: tuple[str, ...], reached: Mapping[int, tuple[str, ...]]) -> ParquetError:
+        if not path:
+            return ParquetError("expected the path of a column, got the empty path, which is the root of the schema")
+        parent, above = max(((index, at) for index, at in reached.items() if path[: len(at)] == at), key=lambda pair: len(pair[1]))
+        names = [self.names[index] for index, owner in enumerate(self.parents) if owner == parent]
+        shown = ", ".join(repr(name) for name in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        return ParquetError(
+            f"expected a column {column_name(path)} in the schema, got none",
+            hint=f"{column_name(above) if above else 'the schema'} has {shown or 'nothing below it'}",
+        )
+
+    def _element(self, index: int, children: list[SchemaElement]) -> SchemaElement:
+        struct = self.structs[index]
+        return SchemaElement(
+            name=self.names[index],
+            physical_type=_named(struct.integer(1), _PHYSICAL, "TYPE"),
+            type_length=struct.integer(2),
+            repetition=_repetition(struct) if index else None,
+            converted_type=_named(struct.integer(6), _CONVERTED, "CONVERTED_TYPE"),
+            logical_type=_logical_type(struct),
+            precision=struct.integer(8),
+            scale=struct.integer(7),
+            field_id=struct.integer(9),
+            children=tuple(reversed(children)),
+        )
+
+
+def variant_edit(struct: Struct, version: int, column: str) -> Edit | None:
+    """What must change in this element to make its logical type VARIANT(version); None if it is that."""
+    if not _is_group(struct):
+        raise ParquetError(f"expected a group at {column} to be a Variant, got a column of values")
+    logical = _logical_type(struct)
+    converted = _named(struct.integer(6), _CONVERTED, "CONVERTED_TYPE")
+    if logical is not None and logical.kind == "VARIANT":
+        if logical.version == version:
+            return None
+    elif logical is not None or converted is not None:
+        raise ParquetError(
+            f"expected a group without a logical type at {column} to be a Variant, got {logical or converted}",
+            hint="the path of an element goes on through the group that repeats, as in tags.list.element",
+        )
+    variant = field_header(0, 1, I8) + bytes((version, STOP))
+    union = field_header(0, _VARIANT, STRUCT) + variant + bytes((STOP,))
+    return struct.edit(_LOGICAL_TYPE, STRUCT, union)
+
+
+def column_name(path: Sequence[str]) -> str:
+    """A path as people write it, with dots; names that are not plain words stand in backquotes.
+
+    >>> column_name(("a", "b.c", "list"))
+    'a.`b.c`.list'
+    """
+    names = [name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`" for name in path]
+    if len(names) > 2 * _SHOWN:
+        names[_SHOWN:-_SHOWN] = ["..."]
+    return ".".join(names)
+
+
+def _is_group(struct: Struct) -> bool:
+    return struct.field(1, I32) is None
+
+
+def _child_count(struct: Struct) -> int:
+    count = struct.integer(5) or 0
+    if count < 0 or (count and not _is_group(struct)):
+        raise ParquetError(
+            f"expected {'no' if count > 0 else 'a number of'} children of a column of the schema, got {count}", offset=struct.start
+        )
+    return count
+
+
+def _repetition(struct: Struct) -> str:
+    number = _required(struct.integer(3), "a repetition type", struct)
+    if not 0 <= number < len(_REPETITIONS):
+        raise ParquetError(f"expected a repetition type of 0 to 2 in the schema, got {number}", offset=struct.start)
+    return _REPETITIONS[number]
+
+
+def _logical_type(struct: Struct) -> LogicalType | None:
+    union = struct.struct(_LOGICAL_TYPE)
+    if union is None or not union.fields:
+        return None
+    if len(union.fields) > 1:
+        raise ParquetError(f"expected one logical type for a column of the schema, got {len(union.fields)}", offset=union.start)
+    member = union.fields[0].id
+    kind = _LOGICAL.get(member)
+    if kind is None:
+        return LogicalType("UNRECOGNIZED", member)
+    detail = _required(union.struct(member), "a logical type", union)
+    match kind:
+        case "DECIMAL":
+            scale, precision = _required(detail.integer(1), "a scale", detail), _required(detail.integer(2), "a precision", detail)
+            return LogicalType(kind, member, precision=precision, scale=scale)
+        case "TIME" | "TIMESTAMP":
+            utc, unit = _required(detail.boolean(1), "isAdjustedToUTC", detail), _required(detail.struct(2), "a unit", detail)
+            return LogicalType(kind, member, utc=utc, unit=_UNITS.get(unit.fields[0].id) if len(unit.fields) == 1 else None)
+        case "INTEGER":
+            bits, signed = _required(detail.integer(1), "a bit width", detail), _required(detail.boolean(2), "isSigned", detail)
+            return LogicalType(kind, member, bits=bits, signed=signed)
+        case "VARIANT":
+            return LogicalType(kind, member, version=detail.integer(1))
+        case "GEOMETRY" | "GEOGRAPHY":
+            algorithm = _named(detail.integer(2), _EDGES, "ALGORITHM") if kind == "GEOGRAPHY" else None
+            return LogicalType(kind, member, crs=detail.text(1), algorithm=algorithm)
+        case _:
+            return LogicalType(kind, member)
+
+
+def _named(number: int | None, names: Sequence[str], what: str) -> str | None:
+    if number is None:
+        return None
+    return names[number] if 0 <= number < len(names) else f"{what}_{number}"
+
+
+def _required(value: _T | None, what: str, struct: Struct) -> _T:
+    if value is None:
+        raise ParquetError(f"expected {what} in a struct of the footer, got none", offset=struct.start)
+    return value

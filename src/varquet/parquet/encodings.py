@@ -1,0 +1,76 @@
+"""Which encoding each column of a file gets: a dictionary where values repeat, differences where numbers climb.
+
+A dictionary on every column costs both time and size where values hardly repeat; so the first row group is looked at, and
+each leaf gets what pays. Only encodings that Spark's vectorized reader and DuckDB read are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from varquet.columns.arrow import plain
+
+__all__ = ["Encodings", "choose_encodings", "leaves"]
+
+_SAMPLE: Final = 16_384
+_REPEATS: Final = 0.35  # a dictionary pays while no more than this share of the values is distinct
+
+
+@dataclass(frozen=True, slots=True)
+class Encodings:
+    """What pyarrow's writer is told: the columns with a dictionary, and the encodings of others."""
+
+    dictionary: list[str]
+    others: dict[str, str]
+
+
+def leaves(array: pa.Array, path: str) -> Iterator[tuple[str, pa.Array]]:
+    """The leaf columns of an Arrow array with their dotted Parquet paths; nested values as far as they are reached."""
+    waiting = [(path, array)]
+    while waiting:
+        path, array = waiting.pop()
+        kind = array.type
+        if isinstance(array, pa.ExtensionArray):
+            array, kind = array.storage, array.storage.type
+        if pa.types.is_struct(kind):
+            waiting += [(f"{path}.{kind.field(k).name}", array.field(k)) for k in range(kind.num_fields)]
+        elif pa.types.is_map(kind):
+            entries = plain(array)
+            waiting += [(f"{path}.key_value.key", entries.keys), (f"{path}.key_value.value", entries.items)]
+        elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+            waiting.append((f"{path}.list.element", array.flatten()))
+        else:
+            yield path, array
+
+
+def choose_encodings(table: pa.Table) -> Encodings:
+    """Look at the first rows of a table and choose."""
+    dictionary: list[str] = []
+    others: dict[str, str] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        array = column.slice(0, _SAMPLE).combine_chunks()
+        for path, leaf in leaves(array, name):
+            kind = leaf.type
+            if pa.types.is_dictionary(kind):
+                dictionary.append(path)
+            elif pa.types.is_boolean(kind) or pa.types.is_null(kind):
+                continue
+            elif _repeats(leaf):
+                dictionary.append(path)
+            elif pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
+                others[path] = "DELTA_BINARY_PACKED"
+            elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+                others[path] = "DELTA_LENGTH_BYTE_ARRAY"
+    return Encodings(dictionary, others)
+
+
+def _repeats(leaf: pa.Array) -> bool:
+    values = leaf.drop_null()[:_SAMPLE]
+    if len(values) == 0:
+        return True
+    return bool(pc.count_distinct(values).as_py() <= max(_REPEATS * len(values), 16))

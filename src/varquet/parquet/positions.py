@@ -1,0 +1,163 @@
+"""Where the variant columns of a table are: at the top, or inside structs, lists and maps.
+
+A position is a path of Arrow field names, in which the items of a list are called `element` and the parts of a map `key` and
+`value`: ("payload",), ("request", "body"), ("events", "element"). In text it is joined by dots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from varquet.columns.arrow import EXTENSION_NAME, bitmap, is_variant_type, plain, validity_of
+from varquet.errors import UnsupportedTypeError
+
+__all__ = ["Position", "find_variants", "is_variant_field", "parquet_path", "position_of", "replace_type", "replace_values"]
+
+Position: TypeAlias = tuple[str, ...]
+
+_EXTENSION_KEY = b"ARROW:extension:name"
+
+
+def is_variant_field(field: pa.Field) -> bool:
+    """Whether a field says that it is a Variant: by Arrow's extension name, or by Spark's mark on its metadata child."""
+    kind = field.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.extension_name in (EXTENSION_NAME, "parquet.variant")
+    if not is_variant_type(kind):
+        return False
+    if (field.metadata or {}).get(_EXTENSION_KEY) == EXTENSION_NAME.encode():
+        return True
+    child = kind.field("metadata")
+    return (child.metadata or {}).get(b"variant") == b"true"
+
+
+def _below(field: pa.Field) -> list[tuple[str, pa.Field]]:
+    kind = field.type
+    if pa.types.is_struct(kind):
+        return [(child.name, child) for child in kind]
+    if pa.types.is_map(kind):
+        return [("key", kind.key_field), ("value", kind.item_field)]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return [("element", kind.value_field)]
+    return []
+
+
+def find_variants(schema: pa.Schema) -> list[Position]:
+    """The positions of all fields that say they are Variants."""
+    found: list[Position] = []
+    waiting: list[tuple[Position, pa.Field]] = [((field.name,), field) for field in reversed(list(schema))]
+    while waiting:
+        position, field = waiting.pop()
+        if is_variant_field(field):
+            found.append(position)
+        else:
+            waiting += [((*position, name), child) for name, child in reversed(_below(field))]
+    return found
+
+
+def position_of(name: str | Position, schema: pa.Schema) -> Position:
+    """The position that a user names: a column, a dotted text, or a tuple; it must hold a struct of metadata and value."""
+    candidates: list[Position] = [tuple(name)] if not isinstance(name, str) else [(name,), tuple(name.split("."))]
+    for position in candidates:
+        field = _field_at(schema, position)
+        if field is not None:
+            if is_variant_type(field.type):
+                return position
+            raise UnsupportedTypeError(f"expected a variant column at {'.'.join(position)!r}, got {field.type}")
+    raise UnsupportedTypeError(
+        f"expected the name of a variant column, got {name!r}",
+        hint="the columns are " + ", ".join(repr(n) for n in schema.names),
+    )
+
+
+def _field_at(schema: pa.Schema, position: Position) -> pa.Field | None:
+    if schema.get_field_index(position[0]) < 0:
+        return None
+    field = schema.field(position[0])
+    for name in position[1:]:
+        inner = dict(_below(field)).get(name)
+        if inner is None:
+            return None
+        field = inner
+    return field
+
+
+def parquet_path(schema: pa.Schema, position: Position) -> tuple[str, ...]:
+    """The names of the Parquet groups that lead to a position: lists and maps have one between."""
+    field = schema.field(position[0])
+    path = [position[0]]
+    for name in position[1:]:
+        if pa.types.is_struct(field.type):
+            path.append(name)
+        else:
+            path += ["key_value" if pa.types.is_map(field.type) else "list", name]
+        field = dict(_below(field))[name]
+    return tuple(path)
+
+
+def replace_type(field: pa.Field, position: Position, change: Callable[[pa.Field], pa.Field]) -> pa.Field:
+    """A field with the one at a position below it changed."""
+    if not position:
+        return change(field)
+    name, rest = position[0], position[1:]
+    kind = field.type
+    if pa.types.is_struct(kind):
+        return field.with_type(pa.struct([replace_type(child, rest, change) if child.name == name else child for child in kind]))
+    if pa.types.is_map(kind):
+        key = replace_type(kind.key_field, rest, change) if name == "key" else kind.key_field
+        item = replace_type(kind.item_field, rest, change) if name == "value" else kind.item_field
+        return field.with_type(pa.map_(key, item, kind.keys_sorted))
+    value = replace_type(kind.value_field, rest, change)
+    if pa.types.is_large_list(kind):
+        return field.with_type(pa.large_list(value))
+    if pa.types.is_fixed_size_list(kind):
+        return field.with_type(pa.list_(value, kind.list_size))
+    return field.with_type(pa.list_(value))
+
+
+def replace_values(array: pa.Array, kind: pa.DataType, position: Position, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """An array with the values at a position below it changed; `kind` is the type the result shall have."""
+    array = plain(array)
+    if not position:
+        return change(array)
+    name, rest = position[0], position[1:]
+    validity, nulls = bitmap(validity_of(array))
+    if pa.types.is_struct(array.type):
+        children = [
+            replace_values(array.field(k), kind.field(k).type, rest, change) if kind.field(k).name == name else array.field(k)
+            for k in range(array.type.num_fields)
+        ]
+        return pa.StructArray.from_buffers(kind, len(array), [validity], nulls, children=children)
+    if pa.types.is_fixed_size_list(array.type):
+        size = array.type.list_size
+        values = array.values.slice(array.offset * size, len(array) * size)
+        items = replace_values(values, kind.value_type, rest, change)
+        return pa.FixedSizeListArray.from_buffers(kind, len(array), [validity], nulls, children=[items])
+    offsets = array.offsets
+    first = offsets[0].as_py() if len(offsets) else 0
+    last = offsets[-1].as_py() if len(offsets) else 0
+    moved = pa.compute.subtract(offsets, pa.scalar(first, offsets.type))
+    if pa.types.is_map(array.type):
+        keys, items = array.keys.slice(first, last - first), array.items.slice(first, last - first)
+        if name == "key":
+            keys = replace_values(keys, kind.key_type, rest, change)
+        else:
+            items = replace_values(items, kind.item_type, rest, change)
+        entry = pa.struct([kind.key_field, kind.item_field])
+        entries = pa.StructArray.from_buffers(entry, len(keys), [None], 0, children=[keys, items])
+        return pa.MapArray.from_buffers(kind, len(array), [validity, moved.buffers()[1]], nulls, children=[entries])
+    items = replace_values(array.values.slice(first, last - first), kind.value_type, rest, change)
+    make = pa.LargeListArray if pa.types.is_large_list(array.type) else pa.ListArray
+    return make.from_buffers(kind, len(array), [validity, moved.buffers()[1]], nulls, children=[items])
+
+
+def walk_fields(schema: pa.Schema) -> Iterator[tuple[Position, pa.Field]]:
+    """Every field of a schema with its position, outermost first."""
+    waiting: list[tuple[Position, pa.Field]] = [((field.name,), field) for field in reversed(list(schema))]
+    while waiting:
+        position, field = waiting.pop()
+        yield position, field
+        waiting += [((*position, name), child) for name, child in reversed(_below(field))]

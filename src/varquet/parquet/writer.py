@@ -1,0 +1,265 @@
+"""Writing Parquet files with shredded Variant columns that Spark, DuckDB and Delta read.
+
+pyarrow writes the data; the VARIANT(1) annotation, which it does not write, is put into the footer when the file is finished.
+A file is written under a temporary name in the same folder and moved into place at the end, so that nobody ever sees half of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from types import TracebackType
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from varquet.columns.arrow import EXTENSION_NAME
+from varquet.columns.threads import thread_count
+from varquet.errors import UnsupportedTypeError
+from varquet.layouts.parquet import shred, share_metadata
+from varquet.parquet.encodings import choose_encodings
+from varquet.parquet.footer import patch_file
+from varquet.parquet.positions import Position, find_variants, parquet_path, position_of, replace_type, replace_values
+from varquet.schema import ShreddingSchema
+
+__all__ = ["SCHEMA_KEY", "FileWriter", "WrittenFile", "write"]
+
+SCHEMA_KEY: Final = "varquet.schemas"
+ROW_GROUP_ROWS: Final = 262_144
+ROW_GROUP_BYTES: Final = 128 << 20
+
+Batches: TypeAlias = "pa.Table | pa.RecordBatch | pa.RecordBatchReader | Iterable[pa.RecordBatch]"
+Schemas: TypeAlias = "Mapping[str | Position, ShreddingSchema | str]"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """What has been written."""
+
+    path: str
+    rows: int
+    size: int
+    row_groups: int
+
+
+def write(
+    data: Batches,
+    path: str | os.PathLike[str],
+    schemas: Schemas | None = None,
+    *,
+    overwrite: bool = False,
+    exact_types: bool = False,
+    compression: str = "zstd",
+    compression_level: int | None = None,
+    row_group_rows: int = ROW_GROUP_ROWS,
+    row_group_bytes: int = ROW_GROUP_BYTES,
+    threads: int | None = None,
+) -> WrittenFile:
+    """Write a table or a stream of batches as one Parquet file, with its Variant columns shredded.
+
+    Args:
+        data: an Arrow table, batch, reader, or any iterable of batches; of a stream only a row group is held in memory.
+        path: the file; it appears when it is complete.
+        schemas: the shredding schema of each Variant column, by name ("payload", or "request.body" inside a struct), as a
+            ShreddingSchema or DDL. A field that is marked as a Variant and has none is written unshredded.
+        overwrite: replace an existing file; without it that is an error.
+        exact_types: keep the physical types of numbers too, see `shred`.
+        compression, compression_level: as pyarrow knows them; zstd by default.
+        row_group_rows, row_group_bytes: a row group is closed when it reaches either.
+        threads: how many threads shred; by default VARQUET_THREADS or all cores.
+    """
+    batches, schema = _batches(data)
+    with FileWriter(
+        path,
+        schema,
+        schemas,
+        overwrite=overwrite,
+        exact_types=exact_types,
+        compression=compression,
+        compression_level=compression_level,
+        row_group_rows=row_group_rows,
+        row_group_bytes=row_group_bytes,
+        threads=threads,
+    ) as writer:
+        for batch in batches:
+            writer.write(batch)
+    return writer.written
+
+
+def _batches(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
+    if isinstance(data, pa.Table):
+        return iter(data.to_batches(max_chunksize=65_536)), data.schema
+    if isinstance(data, pa.RecordBatch):
+        return iter([data]), data.schema
+    if isinstance(data, pa.RecordBatchReader):
+        return iter(data), data.schema
+    batches = iter(data)
+    first = next(batches, None)
+    if not isinstance(first, pa.RecordBatch):
+        raise UnsupportedTypeError(
+            f"expected a table or batches of Arrow data, got {type(first).__qualname__ if first is not None else 'no batch at all'}",
+            hint="pass a pyarrow Table or RecordBatchReader, which also know their schema when they are empty",
+        )
+
+    def rest() -> Iterator[pa.RecordBatch]:
+        yield first
+        yield from batches
+
+    return rest(), first.schema
+
+
+class FileWriter:
+    """One Parquet file in the making: `write` batches, leave the `with` block to finish it; an error leaves no file."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        schema: pa.Schema,
+        schemas: Schemas | None = None,
+        *,
+        overwrite: bool = False,
+        exact_types: bool = False,
+        compression: str = "zstd",
+        compression_level: int | None = None,
+        row_group_rows: int = ROW_GROUP_ROWS,
+        row_group_bytes: int = ROW_GROUP_BYTES,
+        threads: int | None = None,
+    ) -> None:
+        self.path = FilePath(path)
+        if self.path.exists() and not overwrite:
+            raise UnsupportedTypeError(f"expected a new file, got {str(self.path)!r}, which exists", hint="overwrite=True replaces it")
+        if row_group_rows < 1 or row_group_bytes < 1:
+            raise UnsupportedTypeError(f"expected row groups of at least one row and byte, got {row_group_rows} and {row_group_bytes}")
+        self.source = schema
+        self.shredded = _plan(schema, schemas or {})
+        self.schema = schema
+        for position, shredding in self.shredded.items():
+            self.schema = _with_physical(self.schema, position, shredding)
+        self.exact_types = exact_types
+        self.threads = thread_count(threads)
+        self.row_group_rows = row_group_rows
+        self.row_group_bytes = row_group_bytes
+        self.options: dict[str, Any] = {"compression": compression, "compression_level": compression_level}
+        self.rows = 0
+        self.row_groups = 0
+        self.waiting: list[pa.RecordBatch] = []
+        self.waiting_rows = 0
+        self.waiting_bytes = 0
+        self.writer: pq.ParquetWriter | None = None
+        self.pool = ThreadPoolExecutor(1, thread_name_prefix="varquet-write")
+        self.pending: Future[None] | None = None
+        self.temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.tmp")
+
+    def __enter__(self) -> FileWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Shred a batch and keep it until its row group is full."""
+        if batch.schema.names != self.source.names:
+            raise UnsupportedTypeError(f"expected a batch with the columns {self.source.names}, got {batch.schema.names}")
+        if batch.num_rows == 0:
+            return
+        columns = [column for column in batch.columns]
+        for position, shredding in self.shredded.items():
+            index = self.source.get_field_index(position[0])
+            columns[index] = replace_values(
+                columns[index],
+                self.schema.field(index).type,
+                position[1:],
+                lambda array, shredding=shredding: shred(array, shredding, exact_types=self.exact_types, threads=self.threads),
+            )
+        self.waiting.append(pa.RecordBatch.from_arrays(columns, schema=self.schema))
+        self.waiting_rows += batch.num_rows
+        self.waiting_bytes += self.waiting[-1].nbytes
+        while self.waiting_rows >= self.row_group_rows or (self.waiting_rows and self.waiting_bytes >= self.row_group_bytes):
+            self._flush()
+
+    def _flush(self) -> None:
+        """Hand the next row group to the writing thread, which works while the next one is shredded."""
+        table = pa.Table.from_batches(self.waiting, self.schema)
+        group, rest = table.slice(0, self.row_group_rows), table.slice(self.row_group_rows)
+        self.waiting = rest.to_batches()
+        self.waiting_rows = rest.num_rows
+        self.waiting_bytes = rest.nbytes if rest.num_rows else 0
+        if self.pending is not None:
+            self.pending.result()
+        self.pending = self.pool.submit(self._write_group, group)
+
+    def _write_group(self, group: pa.Table) -> None:
+        group = share_metadata(group, list(self.shredded))
+        if self.writer is None:
+            encodings = choose_encodings(group)
+            self.writer = pq.ParquetWriter(
+                self.temporary,
+                group.schema,
+                version="2.6",
+                use_dictionary=encodings.dictionary or False,
+                column_encoding=encodings.others or None,
+                write_page_index=True,
+                store_decimal_as_integer=True,
+                store_schema=False,
+                **self.options,
+            )
+        if group.num_rows:
+            self.writer.write_table(group, row_group_size=group.num_rows)
+            self.rows += group.num_rows
+            self.row_groups += 1
+
+    def close(self) -> None:
+        """Write what is left, finish the file and move it into place."""
+        try:
+            if self.waiting_rows or self.pending is None:
+                self._flush()
+            assert self.pending is not None
+            self.pending.result()
+            assert self.writer is not None
+            self.writer.close()
+            paths = [parquet_path(self.schema, position) for position in self.shredded]
+            recorded = {".".join(position): schema.ddl() for position, schema in self.shredded.items()}
+            patch_file(self.temporary, paths, key_values={SCHEMA_KEY: json.dumps(recorded, ensure_ascii=False)} if recorded else None)
+            os.replace(self.temporary, self.path)
+        except BaseException:
+            self.abort()
+            raise
+        self.pool.shutdown()
+        self.written = WrittenFile(str(self.path), self.rows, self.path.stat().st_size, self.row_groups)
+
+    def abort(self) -> None:
+        """Leave nothing behind."""
+        self.pool.shutdown(cancel_futures=True)
+        if self.writer is not None:
+            with contextlib.suppress(Exception):
+                self.writer.close()
+        self.temporary.unlink(missing_ok=True)
+
+
+def _plan(schema: pa.Schema, schemas: Schemas) -> dict[Position, ShreddingSchema]:
+    plan: dict[Position, ShreddingSchema] = {position: ShreddingSchema.value() for position in find_variants(schema)}
+    for name, shredding in schemas.items():
+        plan[position_of(name, schema)] = ShreddingSchema.parse(shredding) if isinstance(shredding, str) else shredding
+    return plan
+
+
+def _with_physical(schema: pa.Schema, position: Position, shredding: ShreddingSchema) -> pa.Schema:
+    index = schema.get_field_index(position[0])
+    unmarked = {b"ARROW:extension:name": EXTENSION_NAME.encode()}
+
+    def change(field: pa.Field) -> pa.Field:
+        kept = {key: text for key, text in (field.metadata or {}).items() if not key.startswith(b"ARROW:extension:")}
+        assert unmarked
+        return pa.field(field.name, shredding.physical(), field.nullable, kept or None)
+
+    return schema.set(index, replace_type(schema.field(index), position[1:], change))
