@@ -86,6 +86,7 @@ def ratios(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
             "threads": one.threads,
             "krows_per_second": one.rows_per_second / 1e3,
             "megabytes_per_second": one.bytes_per_second / 1e6,
+            "megabytes_per_cpu_second": one.text_bytes / one.best_cpu / 1e6,
         }
         for name in (_DUCKDB, _ORJSON, _REFERENCE, _INTERPRETED):
             other = by_name.get((name, one.work, one.threads if name == _DUCKDB else 1))
@@ -96,43 +97,31 @@ def ratios(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
     return rows
 
 
-def _as_text(rows: list[dict[str, Any]], measured: Sequence[Measurement]) -> str:
-    def times(value: float | None) -> str:
-        return "-" if value is None else f"{value:,.2f}" if value < 10 else f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
-
-    names = (f"x_{_DUCKDB}", f"x_{_DUCKDB}_by_cpu", f"x_{_ORJSON}", f"x_{_REFERENCE}", f"x_{_INTERPRETED}")
+def _as_text(rows: Sequence[dict[str, Any]], measured: Sequence[Measurement]) -> str:
+    speeds = ("krows_per_second", "megabytes_per_second", "megabytes_per_cpu_second")
+    others = (f"x_{_DUCKDB}", f"x_{_DUCKDB}_by_cpu", f"x_{_ORJSON}", f"x_{_REFERENCE}", f"x_{_INTERPRETED}")
     summary = table(
-        ("varquet", "threads", "krows/s", "MB/s", "x DuckDB", "by CPU", "x orjson", "x reference", "x interpreted"),
-        [
-            (
-                row["work"],
-                str(row["threads"]),
-                f"{row['krows_per_second']:,.0f}",
-                f"{row['megabytes_per_second']:,.0f}",
-                *(times(row[x]) for x in names),
-            )
-            for row in rows
-        ],
+        ("varquet", "threads", "krows/s", "MB/s", "MB/CPU s", "x DuckDB", "by CPU", "x orjson", "x reference", "x interpreted"),
+        [(row["work"], str(row["threads"]), *(f"{row[x]:,.0f}" for x in speeds), *(_times(row[x]) for x in others)) for row in rows],
     )
     everything = table(
         ("all measurements", "who", "threads", "rows", "krows/s", "MB/s", "best s", "median s", "CPU s", "peak MB"),
-        [
-            (
-                *(
-                    one.work,
-                    one.candidate,
-                    str(one.threads),
-                    f"{one.rows:,}",
-                    f"{one.rows_per_second / 1e3:,.1f}",
-                    f"{one.bytes_per_second / 1e6:,.1f}",
-                ),
-                *(f"{one.best:.4f}", f"{one.median:.4f}", f"{one.best_cpu:.4f}", f"{one.peak_rss / 1e6:,.0f}"),
-            )
-            for one in measured
-        ],
+        [_cells(one) for one in measured],
         texts=2,
     )
     return f"{summary}\n\n{everything}"
+
+
+def _times(ratio: float | None) -> str:
+    if ratio is None:
+        return "-"
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.1f}"
+
+
+def _cells(one: Measurement) -> list[str]:
+    speeds = [f"{speed:,.1f}" for speed in (one.rows_per_second / 1e3, one.bytes_per_second / 1e6)]
+    seconds = [f"{time:.4f}" for time in (one.best, one.median, one.best_cpu)]
+    return [one.work, one.candidate, str(one.threads), f"{one.rows:,}", *speeds, *seconds, f"{one.peak_rss / 1e6:,.0f}"]
 
 
 def _versions() -> dict[str, str]:

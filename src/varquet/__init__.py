@@ -4,6 +4,11 @@
     to_json(column)               variant column -> JSON text
     extract(column, path, type)   one path -> typed Arrow column, or a smaller variant column
     validate(column)              are these bytes Variants?
+    shred(column, schema)         variant column -> typed columns and a residual, the Parquet standard's layout
+    unshred(column)               and back
+    write(data, path, schemas)    a Parquet file with shredded Variant columns that others read
+    read(path)                    any Parquet files with Variant columns, whoever wrote them
+    ShreddingSchema               which paths become columns: "id bigint, user struct<name: string>"
     Variant                       one value, as a person handles it
     Path                          a singular RFC 9535 path, $.a['b.c'][0]
 
@@ -23,30 +28,53 @@ if TYPE_CHECKING:
     from varquet.columns.parse_json import ParsedJson, parse_json
     from varquet.columns.to_json import to_json
     from varquet.columns.validate import validate
-    from varquet.errors import CastError, InvalidVariantError, JsonError, PathError, UnsupportedTypeError, VarquetError
+    from varquet.errors import (
+        CastError,
+        InvalidVariantError,
+        JsonError,
+        ParquetError,
+        PathError,
+        SchemaError,
+        UnsupportedTypeError,
+        VarquetError,
+    )
+    from varquet.layouts.parquet import shred, unshred
+    from varquet.parquet.reader import read, read_batches
+    from varquet.parquet.writer import FileWriter, WrittenFile, write
     from varquet.paths import Path
+    from varquet.schema import ShreddingSchema
     from varquet.variant.python import Timestamp
     from varquet.variant.value import Variant
 
 __all__ = [
     "VARIANT",
     "CastError",
+    "FileWriter",
     "InvalidVariantError",
     "JsonError",
+    "ParquetError",
     "ParsedJson",
     "Path",
     "PathError",
+    "SchemaError",
+    "ShreddingSchema",
     "Timestamp",
     "UnsupportedTypeError",
-    "VarquetError",
     "Variant",
+    "VarquetError",
+    "WrittenFile",
     "__version__",
     "extract",
     "is_variant_type",
     "parse_json",
+    "read",
+    "read_batches",
+    "shred",
     "to_json",
+    "unshred",
     "validate",
     "variant_field",
+    "write",
 ]
 
 try:
@@ -60,7 +88,20 @@ _HOMES: Final = {
     "varquet.columns.parse_json": ("ParsedJson", "parse_json"),
     "varquet.columns.to_json": ("to_json",),
     "varquet.columns.validate": ("validate",),
-    "varquet.errors": ("CastError", "InvalidVariantError", "JsonError", "PathError", "UnsupportedTypeError", "VarquetError"),
+    "varquet.errors": (
+        "CastError",
+        "InvalidVariantError",
+        "JsonError",
+        "ParquetError",
+        "PathError",
+        "SchemaError",
+        "UnsupportedTypeError",
+        "VarquetError",
+    ),
+    "varquet.layouts.parquet": ("shred", "unshred"),
+    "varquet.parquet.reader": ("read", "read_batches"),
+    "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),
+    "varquet.schema": ("ShreddingSchema",),
     "varquet.paths": ("Path",),
     "varquet.variant.python": ("Timestamp",),
     "varquet.variant.value": ("Variant",),

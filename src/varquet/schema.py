@@ -9,10 +9,11 @@ them. What it does not name is kept all the same, in the `value` columns.
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import pairwise
 from typing import Any, BinaryIO, Final, Literal
 
 import pyarrow as pa
@@ -84,11 +85,9 @@ class ShreddingSchema:
     @classmethod
     def primitive(cls, type: pa.DataType | str) -> ShreddingSchema:
         """A place with a typed_value of a primitive type, which is given as an Arrow type or by its SQL name."""
-        if isinstance(type, str):
-            type = read_primitive(type)
-        if not isinstance(type, pa.DataType):
+        if not isinstance(type, (str, pa.DataType)):
             raise UnsupportedTypeError(f"expected an Arrow type or the SQL name of one, got {type!r}")
-        return cls(Kind.PRIMITIVE, type)
+        return cls(Kind.PRIMITIVE, read_primitive(type) if isinstance(type, str) else type)
 
     @classmethod
     def object(cls, fields: Mapping[str, ShreddingSchema] | Iterable[tuple[str, ShreddingSchema]]) -> ShreddingSchema:
@@ -105,7 +104,7 @@ class ShreddingSchema:
         """Read a schema from its text: a list of fields or one type in the manner of Spark's DDL, or JSON.
 
         >>> ShreddingSchema.parse("a BIGINT, b STRUCT<c: STRING, d: ARRAY<INT>>, e VARIANT").columns
-        13
+        11
         """
         if text.lstrip()[:1] in ("{", "[", '"'):
             return cls.from_json(text)
@@ -216,7 +215,7 @@ class ShreddingSchema:
             else:
                 yield steps, node
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: builtins.object) -> bool:
         if not isinstance(other, ShreddingSchema):
             return NotImplemented
         pairs = [(self, other)]
@@ -275,7 +274,7 @@ def _node(node: object) -> ShreddingSchema:
 
 def _in_order(fields: Iterable[tuple[str, ShreddingSchema]]) -> tuple[tuple[str, ShreddingSchema], ...]:
     ordered = sorted(((check_name(name), _node(child)) for name, child in fields), key=lambda pair: pair[0].encode())
-    for (name, _), (following, _) in zip(ordered, ordered[1:], strict=False):
+    for (name, _), (following, _) in pairwise(ordered):
         if name == following:
             raise SchemaError(f"expected field names that differ, got {name!r} twice")
     return tuple(ordered)

@@ -27,6 +27,7 @@ __all__ = ["read_ddl", "read_primitive", "syntax_error", "write_ddl"]
 _BLANKS: Final = re.compile(r"\s*")
 _WORD: Final = re.compile(r"\w+")
 _QUOTED: Final = re.compile(r"`((?:[^`]|``)*)`")
+_STRING: Final = re.compile(r'"[^"]*"')
 _ARGUMENTS: Final = re.compile(r"\(\s*[0-9]{1,4}\s*(?:,\s*[0-9]{1,4}\s*)?\)")
 _COMMENT: Final = re.compile(r"""comment\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.IGNORECASE | re.DOTALL)
 _NOT_NULL: Final = re.compile(r"not\s+null\b", re.IGNORECASE)
@@ -34,6 +35,7 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][0-9A-Za-z_]*")
 _BEFORE: Final = 40
 _AFTER: Final = 24
 _MOST_OF_TOKEN: Final = 24
+_HINT_FOR_NAMES: Final = "names of other characters than letters, digits and _ stand in backticks, as in `content-type`"
 
 _TYPE_NAMES: Final = sorted({kind.sql for kind in PRIMITIVES if kind.family is not Family.NULL} | {"array", "struct", "variant"})
 _INSTEAD: Final = {
@@ -66,9 +68,9 @@ def read_ddl(text: str, at: Trail = None) -> Iterator[Event]:
 
 def read_primitive(text: str, at: Trail = None) -> pa.DataType:
     """The Arrow type of a text that names a primitive type."""
-    mark, arrow = list(read_ddl(text, at))[0]
-    if mark is not Mark.PRIMITIVE:
-        raise SchemaError(f"expected a primitive type, got {text!r}", path=place(at) if at else None)
+    (mark, arrow), *more = read_ddl(text, at)
+    if mark is not Mark.PRIMITIVE or more:
+        raise SchemaError(f"expected the name of a primitive type, got {text!r}", path=place(at) if at else None)
     return arrow
 
 
@@ -114,6 +116,7 @@ class _Reader:
             if not self.opened:
                 break
             yield self.field()
+        self.blanks()
         if self.at < len(self.text):
             raise self.fail("the end", hint=self.hint_behind_type())
 
@@ -158,11 +161,11 @@ class _Reader:
         start = self.at
         found = _WORD.match(self.text, self.at)
         if not found:
-            between = self.text[self.at : self.at + 1] in tuple("-./$@#+")
-            raise self.fail("a type", hint="names with other characters stand in backticks, as in `content-type`" if between else None)
+            odd = self.peek() not in ("", ",", ":", ">", "<")
+            raise self.fail("a type", hint=_HINT_FOR_NAMES if odd else None)
         word = found[0].lower()
-        if _NOT_NULL.match(self.text, self.at):
-            raise self.not_null()
+        if not_null := _NOT_NULL.match(self.text, self.at):
+            raise self.not_null(not_null[0])
         self.at = found.end()
         if word in ("struct", "array"):
             if not self.takes("<"):
@@ -219,18 +222,17 @@ class _Reader:
         raise self.fail(expected, hint=hint)
 
     def hint_behind_type(self) -> str | None:
-        if _NOT_NULL.match(self.text, self.at):
-            raise self.not_null()
+        if not_null := _NOT_NULL.match(self.text, self.at):
+            raise self.not_null(not_null[0])
         if self.peek() == ">":
             return "there are more closing brackets than opening ones"
         if self.peek() == "(":
             return "parameters stand directly behind a type's name"
         return None
 
-    def not_null(self) -> SchemaError:
-        return self.fail(
-            "a field without NOT NULL", hint="any field of a Variant may be missing or null, so shredded fields are always optional"
-        )
+    def not_null(self, got: str) -> SchemaError:
+        hint = "any field of a Variant may be missing or null, so shredded fields are always optional"
+        return self.fail("a type without NOT NULL", got=repr(got), hint=hint)
 
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -262,7 +264,7 @@ def syntax_error(text: str, at: int, expected: str, *, got: str | None = None, t
 def _token(text: str, at: int) -> str:
     if at == len(text):
         return "the end"
-    found = _WORD.match(text, at) or _QUOTED.match(text, at)
+    found = _WORD.match(text, at) or _QUOTED.match(text, at) or _STRING.match(text, at)
     token = found[0] if found else text[at]
     return repr(token if len(token) <= _MOST_OF_TOKEN else token[:_MOST_OF_TOKEN] + "…")
 

@@ -88,7 +88,11 @@ def _only(elements: list[Any] | tuple[Any, ...], at: Trail) -> Any:
 
 def to_python(events: Iterable[Event]) -> Any:
     """The schema as `read_python` takes it: type names, dicts and lists of one."""
-    return fold(events, value=lambda: "variant", primitive=sql_name, object=dict, array=lambda element: [element])
+
+    def as_dict(fields: list[tuple[str, Any]]) -> Any:
+        return dict(fields)
+
+    return fold(events, value=lambda: "variant", primitive=sql_name, object=as_dict, array=lambda element: [element])
 
 
 def write_json(events: Iterable[Event]) -> Iterator[str]:

@@ -86,8 +86,9 @@ def _find(schema: pa.Schema, steps: Sequence[Step], named: str) -> tuple[pa.Data
         if names.count(step) != 1:
             what = f"a column{named}" if depth == 0 else f"a field of column {_column_name(steps[:depth])!r}{named}"
             close = difflib.get_close_matches(str(step), [name for name in names if isinstance(name, str)], n=1)
+            count = "are several" if step in names else "is none"
             raise SchemaError(
-                f"expected the name of {what}, got {_column_name([step])!r}, of which there {'are several' if step in names else 'is none'}",
+                f"expected the name of {what}, got {_column_name([step])!r}, of which there {count}",
                 hint=f"did you mean {close[0]!r}?" if close and step not in names else None,
             )
         position = names.index(step)

@@ -62,19 +62,21 @@ def canonical_type(arrow: pa.DataType, at: Trail = None) -> pa.DataType:
 
 
 def _canonical(arrow: pa.DataType) -> pa.DataType | None:
+    if arrow in _TABLE:
+        return arrow
     t = pa.types
     if t.is_large_string(arrow) or t.is_string_view(arrow):
         return pa.string()
     if t.is_large_binary(arrow) or t.is_binary_view(arrow):
         return pa.binary()
-    if t.is_timestamp(arrow) and arrow.tz:
-        arrow = pa.timestamp(arrow.unit, "UTC")
+    if t.is_timestamp(arrow) and arrow.tz and arrow.unit in ("us", "ns"):
+        return pa.timestamp(arrow.unit, "UTC")
     if t.is_decimal(arrow):
         fits = arrow.bit_width <= 128 and 0 <= arrow.scale <= arrow.precision
         return pa.decimal128(arrow.precision, arrow.scale) if fits else None
-    if isinstance(arrow, pa.BaseExtensionType):
-        return pa.binary(16) if arrow.extension_name == "arrow.uuid" else None
-    return arrow if arrow in _TABLE else None
+    if isinstance(arrow, pa.BaseExtensionType) and arrow.extension_name == "arrow.uuid":
+        return pa.binary(16)
+    return None
 
 
 def not_in_table(name: str, arrow: pa.DataType, at: Trail) -> SchemaError:

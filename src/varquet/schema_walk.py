@@ -228,8 +228,12 @@ def steps_of(path: Path | str | Sequence[Step | int]) -> tuple[Step, ...]:
         except PathError as error:
             hint = "paths into a schema look like $.a.b, $['a.b'] or $.items[*].sku"
             raise PathError(error.message.replace(repr(plain), repr(path)), hint=hint) from None
-    steps = tuple(ELEMENT if isinstance(step, int) and not isinstance(step, bool) else step for step in path)
-    for step in steps:
-        if not isinstance(step, (str, _Element)):
+    steps: list[Step] = []
+    for step in path:
+        if isinstance(step, (str, _Element)):
+            steps.append(step)
+        elif isinstance(step, int) and not isinstance(step, bool):
+            steps.append(ELEMENT)
+        else:
             raise UnsupportedTypeError(f"expected names, indexes and ELEMENT as the steps of a path, got {step!r}")
-    return steps
+    return tuple(steps)

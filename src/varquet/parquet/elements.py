@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from varquet.errors import ParquetError
 from varquet.parquet.thrift import I8, I32, STOP, STRUCT, Edit, Struct, field_header
@@ -21,10 +21,12 @@ from varquet.parquet.thrift import I8, I32, STOP, STRUCT, Edit, Struct, field_he
 __all__ = ["Elements", "LogicalType", "SchemaElement", "column_name", "variant_edit"]
 
 _T = TypeVar("_T")
+_Names: TypeAlias = "dict[str, _Names]"
 
 _LOGICAL_TYPE: Final = 10
 _PLAIN_NAME: Final = re.compile(r"[\w-]+")
 _SHOWN: Final = 8
+_NOTHING: Final[_Names] = {}
 
 _PHYSICAL: Final = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 _REPETITIONS: Final = ("REQUIRED", "OPTIONAL", "REPEATED")
@@ -163,30 +165,43 @@ class Elements:
 
     def find(self, paths: Iterable[Sequence[str]]) -> list[int]:
         """Where in the list the elements at these paths are, in the order of the list; an error if there is not one at each."""
-        wanted = {(path,) if isinstance(path, str) else tuple(path) for path in paths}
-        steps: dict[tuple[str, ...], None] = {path[:size]: None for path in wanted for size in range(1, len(path) + 1)}
+        tree: _Names = {}
+        wanted: dict[int, tuple[str, ...]] = {}
+        for given in paths:
+            path = (given,) if isinstance(given, str) else tuple(given)
+            node = tree
+            for name in path:
+                node = node.setdefault(name, {})
+            wanted[id(node)] = path
         found: dict[tuple[str, ...], int] = {}
-        reached: dict[int, tuple[str, ...]] = {0: ()}
+        reached = {0: tree}
         for index in range(1, len(self.parents)):
-            above = reached.get(self.parents[index])
-            if above is None or (path := (*above, self.names[index])) not in steps:
+            below = reached.get(self.parents[index], _NOTHING).get(self.names[index])
+            if below is None:
                 continue
-            reached[index] = path
-            if path in wanted and found.setdefault(path, index) != index:
+            reached[index] = below
+            if id(below) in wanted and found.setdefault(wanted[id(below)], index) != index:
+                path = wanted[id(below)]
                 raise ParquetError(f"expected one column {column_name(path)} in the schema, got two", offset=self.structs[index].start)
-        for path in sorted(wanted - found.keys()):
-            raise self._missing(path, reached)
+        for path in wanted.values():
+            if path not in found:
+                raise self._missing(path)
         return sorted(found.values())
 
-    def _missing(self, path: tuple[str, ...], reached: Mapping[int, tuple[str, ...]]) -> ParquetError:
+    def _missing(self, path: tuple[str, ...]) -> ParquetError:
         if not path:
             return ParquetError("expected the path of a column, got the empty path, which is the root of the schema")
-        parent, above = max(((index, at) for index, at in reached.items() if path[: len(at)] == at), key=lambda pair: len(pair[1]))
-        names = [self.names[index] for index, owner in enumerate(self.parents) if owner == parent]
+        places = {(parent, name): index for index, (parent, name) in enumerate(zip(self.parents, self.names, strict=True))}
+        parent = 0
+        for name in path:
+            if (parent, name) not in places:
+                break
+            parent = places[parent, name]
+        names = [name for name, owner in zip(self.names, self.parents, strict=True) if owner == parent]
         shown = ", ".join(repr(name) for name in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         return ParquetError(
             f"expected a column {column_name(path)} in the schema, got none",
-            hint=f"{column_name(above) if above else 'the schema'} has {shown or 'nothing below it'}",
+            hint=f"{column_name(self.path(parent)) if parent else 'the schema'} has {shown or 'nothing below it'}",
         )
 
     def _element(self, index: int, children: list[SchemaElement]) -> SchemaElement:

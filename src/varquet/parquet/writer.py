@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from varquet.columns.arrow import EXTENSION_NAME
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError
-from varquet.layouts.parquet import shred, share_metadata
+from varquet.layouts.parquet import shred
 from varquet.parquet.encodings import choose_encodings
 from varquet.parquet.footer import patch_file
 from varquet.parquet.positions import Position, find_variants, parquet_path, position_of, replace_type, replace_values
@@ -199,7 +199,6 @@ class FileWriter:
         self.pending = self.pool.submit(self._write_group, group)
 
     def _write_group(self, group: pa.Table) -> None:
-        group = share_metadata(group, list(self.shredded))
         if self.writer is None:
             encodings = choose_encodings(group)
             self.writer = pq.ParquetWriter(

@@ -157,10 +157,8 @@ def test_a_mismatch_is_null_or_raises_with_row_and_path() -> None:
     assert str(raised.value) == "cannot cast string 'x' to int - at row 3, $['a']"
     again = pickle.loads(pickle.dumps(raised.value))
     assert (str(again), again.row, again.path) == (str(raised.value), 3, "$['a']")
-    with pytest.raises(vq.CastError, match=r"cannot cast an array to int - at row 1, \$\['a'\]"):
-        vq.extract(column.slice(3), "$.a", "int", on_mismatch="raise") if False else vq.extract(
-            pa.chunked_array([column.chunk(0)[:1], column.chunk(1)[2:]]), "$.a", "int", on_mismatch="raise"
-        )
+    with pytest.raises(vq.CastError, match=r"cannot cast an array to int - at row 0, \$\['a'\]"):
+        vq.extract(column.slice(4), "$.a", "int", on_mismatch="raise")
 
 
 @pytest.mark.parametrize(

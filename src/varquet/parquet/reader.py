@@ -1,0 +1,153 @@
+"""Reading Parquet files with Variant columns, shredded or not, whoever wrote them."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path as FilePath
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from varquet.columns.arrow import VARIANT, is_variant_type, variant_field
+from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.layouts.parquet import unshred
+from varquet.parquet.footer import read_footer
+from varquet.parquet.positions import Position, parquet_path, replace_type, replace_values, walk_fields
+from varquet.schema import ELEMENT, ShreddingSchema
+
+__all__ = ["files_of", "open_file", "read", "read_batches"]
+
+Source: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+
+BATCH_ROWS: Final = 65_536
+
+
+def read(
+    source: Source,
+    columns: Sequence[str] | None = None,
+    *,
+    strict: bool = False,
+    threads: int | None = None,
+) -> pa.Table:
+    """Read Parquet files as one table in which every Variant column is a variant column, put together again.
+
+    Files may have different shredding schemas. Whatever a writer was allowed to do is accepted; what must be refused is, with
+    the rule, the column and the row.
+
+    Args:
+        source: a file, a folder (all *.parquet in it and below), a glob, or several of them.
+        columns: the top-level columns to read; all by default.
+        strict: also refuse what the standard lets a reader accept, see `unshred`.
+        threads: how many threads to use; by default VARQUET_THREADS or all cores.
+    """
+    tables = [
+        pa.Table.from_batches(list(file.batches(strict=strict, threads=threads)), file.schema)
+        for file in (open_file(path, columns) for path in files_of(source))
+    ]
+    return pa.concat_tables(tables, promote_options="default")
+
+
+def read_batches(
+    source: Source,
+    columns: Sequence[str] | None = None,
+    *,
+    batch_rows: int = BATCH_ROWS,
+    strict: bool = False,
+    threads: int | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Like `read`, a batch at a time and file after file, so that files of any size can be read."""
+    for path in files_of(source):
+        yield from open_file(path, columns).batches(batch_rows=batch_rows, strict=strict, threads=threads)
+
+
+def files_of(source: Source) -> list[str]:
+    """The files that a source names, in a stable order; hidden ones and those that begin with _ are left out of folders."""
+    if not isinstance(source, (str, os.PathLike)):
+        return [path for one in source for path in files_of(one)]
+    path = FilePath(source)
+    if path.is_dir():
+        found = sorted(
+            str(file)
+            for file in path.rglob("*.parquet")
+            if not any(part.startswith((".", "_")) and "=" not in part for part in file.relative_to(path).parts)
+        )
+    elif path.exists():
+        found = [str(path)]
+    else:
+        found = sorted(glob.glob(str(source), recursive=True))
+    if not found:
+        raise UnsupportedTypeError(f"expected a Parquet file, a folder of them or a glob, got {str(source)!r}, which names none")
+    return found
+
+
+class OpenFile:
+    """One Parquet file: its schema as read, and its batches."""
+
+    def __init__(self, path: str, columns: Sequence[str] | None = None) -> None:
+        self.path = path
+        footer = read_footer(path)
+        annotated = set(footer.variants())
+        self.file = pq.ParquetFile(path)
+        physical = self.file.schema_arrow
+        if columns is not None:
+            unknown = [name for name in columns if physical.get_field_index(name) < 0]
+            if unknown:
+                raise UnsupportedTypeError(
+                    f"expected columns of {path!r}, got {unknown[0]!r}", hint="they are " + ", ".join(map(repr, physical.names))
+                )
+            physical = pa.schema([physical.field(name) for name in columns], physical.metadata)
+        self.physical = physical.remove_metadata()
+        self.variants: dict[Position, ShreddingSchema] = {}
+        for position, field in walk_fields(self.physical):
+            if parquet_path(self.physical, position) in annotated:
+                self.variants[position] = self._shredding(position, field)
+        self.schema = self.physical
+        for position in self.variants:
+            index = self.schema.get_field_index(position[0])
+            changed = replace_type(self.schema.field(index), position[1:], lambda field: variant_field(field.name, nullable=field.nullable))
+            self.schema = self.schema.set(index, changed)
+
+    def _shredding(self, position: Position, field: pa.Field) -> ShreddingSchema:
+        if not pa.types.is_struct(field.type):
+            raise UnsupportedTypeError(f"expected a group under the VARIANT annotation of {'.'.join(position)!r}, got {field.type}")
+        steps = [ELEMENT if name == "element" else name for name in position]
+        try:
+            return ShreddingSchema.from_parquet(self.path, position[0] if len(position) == 1 else steps)
+        except VarquetError as error:
+            error.message = f"column {'.'.join(position)!r} of {self.path!r}: {error.message}"
+            raise
+
+    def batches(self, *, batch_rows: int = BATCH_ROWS, strict: bool = False, threads: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows, with every Variant put together."""
+        before = 0
+        for batch in self.file.iter_batches(batch_rows, columns=self.physical.names):
+            columns = list(batch.select(self.physical.names).columns)
+            for position in self.variants:
+                index = self.physical.get_field_index(position[0])
+                columns[index] = replace_values(
+                    columns[index],
+                    self.schema.field(index).type,
+                    position[1:],
+                    lambda array, position=position, before=before: self._unshred(array, position, before, strict, threads),
+                )
+            before += batch.num_rows
+            yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _unshred(self, array: pa.Array, position: Position, before: int, strict: bool, threads: int | None) -> pa.Array:
+        try:
+            variants = unshred(array, strict=strict, threads=threads)
+        except VarquetError as error:
+            if error.row is not None and len(position) == 1:
+                error.row += before
+            error.message = f"column {'.'.join(position)!r} of {self.path!r}: {error.message}"
+            raise
+        assert is_variant_type(variants.type)
+        return variants if variants.type == VARIANT else variants.cast(VARIANT)
+
+
+def open_file(path: str, columns: Sequence[str] | None = None) -> OpenFile:
+    """Open one Parquet file and read its footer."""
+    return OpenFile(path, columns)
