@@ -49,7 +49,7 @@ format: $(VENV)/installed
 	$(BIN)/ruff format .
 
 bench: $(VENV)/compiled
-	$(BIN)/python bench/run.py $(BENCH_ARGS)
+	$(BIN)/python bench/columns.py $(BENCH_ARGS)
 
 fuzz: $(VENV)/checked
 	$(BIN)/python fuzz/run.py $(FUZZ_ARGS)

@@ -106,14 +106,14 @@ class ShreddingSchema:
         >>> ShreddingSchema.parse("a BIGINT, b STRUCT<c: STRING, d: ARRAY<INT>>, e VARIANT").columns
         11
         """
-        if text.lstrip()[:1] in ("{", "[", '"'):
+        if _text(text).lstrip()[:1] in ("{", "[", '"'):
             return cls.from_json(text)
         return _from(read_ddl(text))
 
     @classmethod
     def from_json(cls, text: str) -> ShreddingSchema:
         """Read a schema from JSON, as `to_json` writes it."""
-        return _from(read_json(text))
+        return _from(read_json(_text(text)))
 
     @classmethod
     def from_python(cls, source: Any) -> ShreddingSchema:
@@ -127,12 +127,12 @@ class ShreddingSchema:
     @classmethod
     def from_arrow(cls, type: pa.DataType) -> ShreddingSchema:
         """Read a schema from the Arrow type of the values: structs are objects, lists arrays, null is value only."""
-        return _from(read_arrow(type))
+        return _from(read_arrow(_arrow(type)))
 
     @classmethod
     def from_physical(cls, type: pa.DataType, *, metadata: bool = True) -> ShreddingSchema:
         """Read a schema from the Arrow type of a shredded column, or without metadata from that of a shredded field."""
-        return _from(read_physical(type, metadata=metadata, leaves=ArrowLeaves()))
+        return _from(read_physical(_arrow(type), metadata=metadata, leaves=ArrowLeaves()))
 
     @classmethod
     def from_parquet(cls, source: str | os.PathLike[str] | BinaryIO | pa.NativeFile, column: str | Sequence[Step]) -> ShreddingSchema:
@@ -270,6 +270,20 @@ def _node(node: object) -> ShreddingSchema:
             f"expected a ShreddingSchema, got {type(node).__name__}", hint="ShreddingSchema.from_python takes dicts and names"
         )
     return node
+
+
+def _text(text: str) -> str:
+    if not isinstance(text, str):
+        raise UnsupportedTypeError(
+            f"expected the text of a schema, got {type(text).__name__}", hint="ShreddingSchema.from_python takes dicts"
+        )
+    return text
+
+
+def _arrow(arrow: pa.DataType) -> pa.DataType:
+    if not isinstance(arrow, pa.DataType):
+        raise UnsupportedTypeError(f"expected an Arrow type, got {type(arrow).__name__}")
+    return arrow
 
 
 def _in_order(fields: Iterable[tuple[str, ShreddingSchema]]) -> tuple[tuple[str, ShreddingSchema], ...]:

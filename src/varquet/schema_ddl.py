@@ -29,7 +29,7 @@ _WORD: Final = re.compile(r"\w+")
 _QUOTED: Final = re.compile(r"`((?:[^`]|``)*)`")
 _STRING: Final = re.compile(r'"[^"]*"')
 _ARGUMENTS: Final = re.compile(r"\(\s*[0-9]{1,4}\s*(?:,\s*[0-9]{1,4}\s*)?\)")
-_COMMENT: Final = re.compile(r"""comment\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.IGNORECASE | re.DOTALL)
+_COMMENT: Final = re.compile(r"""comment\s*('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")""", re.IGNORECASE | re.DOTALL)
 _NOT_NULL: Final = re.compile(r"not\s+null\b", re.IGNORECASE)
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][0-9A-Za-z_]*")
 _BEFORE: Final = 40
@@ -143,9 +143,7 @@ class _Reader:
             word = _WORD.match(self.text, self.at)
             if not word:
                 odd = self.peek() not in ("", ",", ":", ">", "<")
-                raise self.fail(
-                    "a field name", hint="names with other characters stand in backticks, as in `content-type`" if odd else None
-                )
+                raise self.fail("a field name", hint=_HINT_FOR_NAMES if odd else None)
             name = word[0]
             self.at = word.end()
         check_name(name, self.trail)
@@ -227,7 +225,7 @@ class _Reader:
         if self.peek() == ">":
             return "there are more closing brackets than opening ones"
         if self.peek() == "(":
-            return "parameters stand directly behind a type's name"
+            return "this type takes no parameters"
         return None
 
     def not_null(self, got: str) -> SchemaError:

@@ -25,10 +25,10 @@ def merge(one: Node, other: Node, *, on_conflict: OnConflict) -> Iterator[Event]
             yield item
             continue
         one, other, at = item
-        if other is None or other.kind is Kind.VALUE:
-            yield from walk(one)
-        elif one is None or one.kind is Kind.VALUE:
+        if one is None or (other is not None and one.kind is Kind.VALUE):
             yield from walk(other)
+        elif other is None or other.kind is Kind.VALUE:
+            yield from walk(one)
         elif one.kind is not other.kind:
             yield _conflict(one, other, at, on_conflict)
         elif one.kind is Kind.PRIMITIVE:

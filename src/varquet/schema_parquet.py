@@ -59,8 +59,10 @@ def read_parquet(source: Any, column: str | Sequence[Step]) -> Iterator[Event]:
     named = f" of {os.fspath(source)}" if isinstance(source, (str, os.PathLike)) else ""
     try:
         file = pq.ParquetFile(source, **options)
-    except pa.ArrowInvalid as error:
-        raise SchemaError(f"expected a Parquet file, got {os.fspath(source) if named else 'other bytes'}: {error}") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the file system's own words, such as FileNotFoundError; Arrow's have no number
+        raise SchemaError(f"expected a Parquet file that pyarrow opens, got{named.removeprefix(' of') or ' bytes'}: {error}") from error
     with file:
         steps = (column,) if isinstance(column, str) else tuple(column)
         arrow, first = _find(file.schema.to_arrow_schema(), steps, named)

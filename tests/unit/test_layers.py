@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -28,7 +29,7 @@ def test_contracts_are_kept() -> None:
 def test_an_import_that_points_up_is_found(tmp_path: Path) -> None:
     layers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"][0]["layers"]
     package = tmp_path / "varquet"
-    for name in (name.strip() for layer in layers for name in layer.split("|")):
+    for name in (name.strip() for layer in layers for name in re.split(r"[|:]", layer)):
         (package / name).mkdir(parents=True)
         (package / name / "__init__.py").touch()
     (package / "__init__.py").touch()

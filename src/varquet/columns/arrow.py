@@ -210,7 +210,7 @@ def map_chunks(column: Column, work: Callable[[pa.Array], list[pa.Array]], empty
     chunked = _one_type(pieces, empty)
     if chunked.nbytes > _INT32_MAX:
         chunked = chunked.cast(_wide(chunked.type))
-    return pa.concat_arrays(chunked.chunks) if chunked.num_chunks else pa.array([], empty)
+    return pa.concat_arrays(chunked.chunks) if chunked.num_chunks else pa.nulls(0, empty)
 
 
 def _one_type(pieces: list[pa.Array], empty: pa.DataType) -> pa.ChunkedArray:

@@ -19,9 +19,10 @@ from varquet.errors import CastError, UnsupportedTypeError, VarquetError
 from varquet.kernels.source import _bytes as layout
 from varquet.kernels.source import extract as kernel
 from varquet.paths import Path
-from varquet.types import arrow_type_of_sql
+from varquet.types import BASIC_OBJECT, arrow_type_of_sql
 from varquet.variant.cast import cast, try_cast
 from varquet.variant.decode import Metadata, decode_value
+from varquet.variant.model import Node
 
 __all__ = ["extract"]
 
@@ -247,7 +248,11 @@ def _cast_slow(
         metadata = part.metadata.data[part.metadata.offsets[row] : part.metadata.offsets[row + 1]].tobytes()
         value = part.value.data[starts[row] : ends[row]].tobytes()
         try:
-            node = decode_value(Metadata(metadata), value)
+            # Objects and arrays become text or nothing, and nothing is known without reading all of them.
+            if value[0] & 3 >= BASIC_OBJECT and not (pa.types.is_string(target) or pa.types.is_large_string(target)):
+                node: Node = {} if value[0] & 3 == BASIC_OBJECT else []
+            else:
+                node = decode_value(Metadata(metadata), value)
             results.append(cast(node, target) if is_strict else try_cast(node, target))
         except VarquetError as error:
             error.row = first + row

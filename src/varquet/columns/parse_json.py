@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import secrets
 import threading
 from dataclasses import dataclass
 from typing import Any, Final, Literal, overload
@@ -13,9 +12,12 @@ import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arrow import VARIANT, Column, Flat, binary_array, flatten, grown, map_chunks, slices, variant_array
+from varquet.columns.names import NameBuffers
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import JsonError, UnsupportedTypeError
 from varquet.kernels.source import _codes as codes
+from varquet.kernels.source import _interning as interning
+from varquet.kernels.source import _tape as tape
 from varquet.kernels.source import parse_json as layout
 from varquet.variant import json_errors as expect
 from varquet.variant.json_text import parse_json as reference_parse_json
@@ -168,69 +170,53 @@ class _Scratch:
     """The buffers one thread parses with, kept and grown from slice to slice."""
 
     def __init__(self) -> None:
-        self.state = np.zeros(layout.STATE_SIZE, np.int64)
-        self.state[layout.STATE_SEED] = secrets.randbits(62)
+        self.names = NameBuffers()
+        self.state = self.names.state
         self.unescaped = np.empty(1 << 16, np.uint8)
+        self.shapes = np.empty(layout.SHAPES_MAX * layout.SHAPE, np.int64)
+        self.shape_table = np.zeros(layout.SHAPE_SLOTS, np.int64)
         # How large the output was, in parts of the text: what the next slice starts with.
         self.metadata_ratio = 0.5
         self.value_ratio = 1.0
-        self.shapes = np.empty(layout.SHAPES_MAX * layout.SHAPE, np.int64)
-        self.shape_table = np.zeros(layout.SHAPE_SLOTS, np.int64)
-        self.fresh_keys()
-        self.grow_tape(4096 * layout.NODE)
+        self.grow_tape(4096 * tape.NODE)
+        self.fit_names()
 
-    def fresh_keys(self) -> None:
-        self.keys = np.empty(1 << 15, np.uint8)
-        self.info = np.zeros(0, np.int64)
-        self.state[layout.STATE_KEYS] = 1
-        self.state[layout.STATE_KEY_BYTES] = 0
-        self.grow_names(1 << 12)
+    def fit_names(self) -> None:
+        """Give what holds a row's names room for as many as are known."""
+        self.row_keys = np.empty(self.names.room, np.int64)
+        self.shape_ints = np.empty(2 * self.names.room + (1 << 16), np.int64)
         self.forget_shapes()
-
-    def grow_names(self, names: int) -> None:
-        info = np.zeros(names * layout.KEY, np.int64)
-        info[: len(self.info)] = self.info
-        self.info = info
-        self.table = np.zeros(4 * names, np.int64)
-        kernels.parse_json.insert_names(self.info, self.table, int(self.state[layout.STATE_KEYS]))
-        self.row_keys = np.empty(names, np.int64)
-        self.ranked = np.zeros(2 * names + names // 16 + 64, np.int64)
-        self.state[layout.STATE_RANKED] = 0
-        self.shape_ints = np.empty(2 * names + (1 << 16), np.int64)
-        self.forget_shapes()
-        if hasattr(self, "tape"):
-            self.grow_tape(len(self.tape))
+        self.grow_tape(len(self.tape))
 
     def grow_tape(self, size: int) -> None:
         self.tape = np.empty(size, np.int64)
         # An object's fields are sorted in three parts of its width; a row's names in two parts of theirs.
-        self.sorting = np.empty(max(3 * (size // layout.NODE), 2 * len(self.row_keys), 64), np.int64)
+        self.sorting = np.empty(max(3 * (size // tape.NODE), 2 * self.names.room, 64), np.int64)
 
     def forget_shapes(self) -> None:
         self.shape_table[:] = 0
-        self.state[layout.STATE_SHAPES] = 0
-        self.state[layout.STATE_SHAPE_INTS] = 0
-        self.state[layout.STATE_LAST_SHAPE] = -1
+        self.state[interning.STATE_SHAPES] = 0
+        self.state[interning.STATE_SHAPE_INTS] = 0
+        self.state[interning.STATE_LAST_SHAPE] = -1
 
     def satisfy(self, need: int) -> None:
         """Make room for what the kernel ran out of."""
-        size = int(self.state[layout.STATE_NEED_SIZE])
         if need == codes.NEED_TAPE:
             self.grow_tape(2 * len(self.tape))
         elif need == codes.NEED_UNESCAPED:
-            self.unescaped = np.empty(max(2 * len(self.unescaped), size), np.uint8)
-        elif need == codes.NEED_KEYS:
-            self.grow_names(2 * len(self.row_keys))
+            self.unescaped = np.empty(max(2 * len(self.unescaped), int(self.state[interning.STATE_NEED_SIZE])), np.uint8)
         elif need == codes.NEED_KEY_BYTES:
-            keys = np.empty(max(2 * len(self.keys), size), np.uint8)
-            keys[: len(self.keys)] = self.keys
-            self.keys = keys
+            self.names.grow(need)
         else:
-            self.fresh_keys()
+            if need == codes.NEED_FRESH_KEYS:
+                self.names.clear()
+            else:
+                self.names.grow(need)
+            self.fit_names()
 
     def is_large(self) -> bool:
         """Whether one unusual row has made it larger than is worth keeping."""
-        return self.tape.nbytes + self.unescaped.nbytes + self.info.nbytes + self.keys.nbytes > 64 << 20
+        return self.tape.nbytes + self.unescaped.nbytes + self.names.info.nbytes + self.names.keys.nbytes > 64 << 20
 
 
 _local = threading.local()
@@ -242,7 +228,7 @@ def _parse_slice(texts: Flat, first: int, last: int, keep_last: bool) -> tuple[i
     _local.scratch = None  # a failure must not leave half-used buffers behind
     scratch.forget_shapes()
     state = scratch.state
-    state[layout.STATE_METADATA] = state[layout.STATE_VALUE] = 0
+    state[interning.STATE_METADATA] = state[interning.STATE_VALUE] = 0
     part = texts.slice(first, last)
     rows = last - first
     size = int(part.offsets[-1] - part.offsets[0])
@@ -262,11 +248,11 @@ def _parse_slice(texts: Flat, first: int, last: int, keep_last: bool) -> tuple[i
             int(keep_last),
             scratch.tape,
             scratch.unescaped,
-            scratch.keys,
-            scratch.info,
-            scratch.table,
+            scratch.names.keys,
+            scratch.names.info,
+            scratch.names.table,
             scratch.row_keys,
-            scratch.ranked,
+            scratch.names.ranked,
             scratch.sorting,
             scratch.shapes,
             scratch.shape_table,
@@ -279,13 +265,13 @@ def _parse_slice(texts: Flat, first: int, last: int, keep_last: bool) -> tuple[i
             status,
             state,
         )
-        need = int(state[layout.STATE_NEED])
+        need = int(state[interning.STATE_NEED])
         if need == codes.NEED_NOTHING:
             break
         if need == codes.NEED_METADATA:
-            metadata = grown(metadata, int(state[layout.STATE_METADATA]), int(state[layout.STATE_NEED_SIZE]))
+            metadata = grown(metadata, int(state[interning.STATE_METADATA]), int(state[interning.STATE_NEED_SIZE]))
         elif need == codes.NEED_VALUE:
-            value = grown(value, int(state[layout.STATE_VALUE]), int(state[layout.STATE_NEED_SIZE]))
+            value = grown(value, int(state[interning.STATE_VALUE]), int(state[interning.STATE_NEED_SIZE]))
         else:
             scratch.satisfy(need)
     scratch.metadata_ratio = 1.1 * float(metadata_offsets[-1]) / max(size, 1) + 0.01

@@ -26,6 +26,7 @@ from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.parts import Bytes, Ints, Part, name_table, walk
 from varquet.layouts.put_together import put_together
+from varquet.layouts.share import share_metadata
 from varquet.layouts.take_apart import take_apart
 from varquet.schema import Kind, ShreddingSchema
 
@@ -36,7 +37,14 @@ _ROWS_PER_SLICE = 4096
 _BYTES_PER_SLICE = 2 << 20
 
 
-def shred(column: Column, schema: ShreddingSchema | str, *, exact_types: bool = False, threads: int | None = None) -> Column:
+def shred(
+    column: Column,
+    schema: ShreddingSchema | str,
+    *,
+    exact_types: bool = False,
+    shared_metadata: bool = False,
+    threads: int | None = None,
+) -> Column:
     """Take a variant column apart: the paths of the schema become typed columns, everything else stays in `value`.
 
     Integers and decimals go into any integer or decimal column that holds them without loss; nothing else is converted:
@@ -46,6 +54,8 @@ def shred(column: Column, schema: ShreddingSchema | str, *, exact_types: bool = 
         column: an Arrow variant column in any encoding, sliced or chunked.
         schema: a ShreddingSchema, or its DDL such as "id bigint, user struct<name: string>".
         exact_types: keep the physical type too: an int8 goes into an int8 column only.
+        shared_metadata: give many rows one metadata, with the names of all of them, and return it dictionary-encoded; files
+            become much smaller by it.
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
     schema = ShreddingSchema.parse(schema) if isinstance(schema, str) else schema
@@ -61,7 +71,9 @@ def shred(column: Column, schema: ShreddingSchema | str, *, exact_types: bool = 
 
         def shred_slice(task: tuple[int, int]) -> pa.Array:
             part = variants.slice(*task)
-            return _to_arrow(take_apart(part, schema, names, exact_types=exact_types, first_row=before + task[0]), part)
+            root = take_apart(part, schema, names, exact_types=exact_types, first_row=before + task[0])
+            metadata = share_metadata(root, part, first_row=before + task[0]) if shared_metadata else _shared(part.metadata)
+            return _to_arrow(root, part, metadata)
 
         size = int(variants.value.offsets[-1] - variants.value.offsets[0])
         tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
@@ -114,14 +126,16 @@ def _shared(flat: Flat) -> pa.Array:
     return binary_array(pa.py_buffer(flat.data)[first : int(flat.offsets[-1])], flat.offsets - first, None)
 
 
-def _to_arrow(root: Part, rows: VariantSlice) -> pa.StructArray:
+def _to_arrow(root: Part, rows: VariantSlice, metadata: pa.Array) -> pa.StructArray:
     """Parts as the standard's nested columns, from the leaves up."""
     groups: dict[int, pa.StructArray] = {}
     for part in reversed(walk(root)):
-        children = [_value_array(part.value)]
-        names = [pa.field("value", children[0].type)]
+        # An unshredded Variant always has a value; an SQL NULL is a null of the column.
+        required = part is root and part.schema.kind is Kind.VALUE
+        children = [_value_array(part.value, required=required)]
+        names = [pa.field("value", children[0].type, nullable=not required)]
         if part is root:
-            children.insert(0, _shared(rows.metadata))
+            children.insert(0, metadata)
             names.insert(0, pa.field("metadata", children[0].type, nullable=False))
         typed = _typed_array(part, groups)
         if typed is not None:
@@ -132,9 +146,9 @@ def _to_arrow(root: Part, rows: VariantSlice) -> pa.StructArray:
     return groups[id(root)]
 
 
-def _value_array(value: Flat | None) -> pa.Array:
+def _value_array(value: Flat | None, *, required: bool) -> pa.Array:
     assert value is not None
-    return binary_array(pa.py_buffer(value.data), value.offsets, value.valid)
+    return binary_array(pa.py_buffer(value.data), value.offsets, None if required else value.valid)
 
 
 def _typed_array(part: Part, groups: dict[int, pa.StructArray]) -> pa.Array | None:

@@ -10,15 +10,15 @@ those of Parquet's own Thrift definition; what it will define later is kept as a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final, TypeAlias, TypeVar
 
 from varquet.errors import ParquetError
-from varquet.parquet.thrift import I8, I32, STOP, STRUCT, Edit, Struct, field_header
+from varquet.parquet.thrift import I8, STOP, STRUCT, Edit, Struct, field_header, read_struct
 
-__all__ = ["Elements", "LogicalType", "SchemaElement", "column_name", "variant_edit"]
+__all__ = ["Elements", "LogicalType", "SchemaElement", "column_name", "read_elements"]
 
 _T = TypeVar("_T")
 _Names: TypeAlias = "dict[str, _Names]"
@@ -96,72 +96,69 @@ class SchemaElement:
         return self.physical_type is None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Elements:
-    """The elements as the footer lists them: depth first, the root at 0."""
+    """The elements as the footer lists them: depth first, the root at 0, and none with its children."""
 
-    structs: Sequence[Struct]
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The name of each element."""
-        return [_required(struct.text(4), "a name", struct) for struct in self.structs]
-
-    @cached_property
-    def parents(self) -> list[int]:
-        """Where in the list the parent of each element is; -1 for the root."""
-        parents: list[int] = []
-        # The groups that still wait for children, and for how many.
-        waiting = [(-1, 1)]
-        for index, struct in enumerate(self.structs):
-            if not waiting:
-                raise ParquetError(f"expected a schema of {index} elements, got {len(self.structs)} in the footer", offset=struct.start)
-            parent, count = waiting.pop()
-            parents.append(parent)
-            if count > 1:
-                waiting.append((parent, count - 1))
-            if children := _child_count(struct):
-                waiting.append((index, children))
-        if waiting:
-            parent, count = waiting[-1]
-            missing = "a root" if parent < 0 else f"{count} more below {self.names[parent]!r}"
-            raise ParquetError(f"expected {missing} in the schema, got the end of its {len(self.structs)} elements")
-        return parents
+    flat: list[SchemaElement]
+    parents: list[int]
+    """Where in the list the parent of each element is; -1 for the root."""
+    starts: list[int]
+    """Where in the footer each element starts."""
 
     def path(self, index: int) -> tuple[str, ...]:
         """The names from below the root down to this element."""
         names: list[str] = []
         while index > 0:
-            names.append(self.names[index])
+            names.append(self.flat[index].name)
             index = self.parents[index]
         return tuple(reversed(names))
 
     def tree(self) -> SchemaElement:
         """The root, with all elements below it."""
-        parents = self.parents
-        children: list[list[SchemaElement]] = [[] for _ in parents]
+        children: dict[int, list[SchemaElement]] = {}
         # Backwards, every element comes after its children.
-        for index in range(len(parents) - 1, 0, -1):
-            children[parents[index]].append(self._element(index, children[index]))
-        return self._element(0, children[0])
+        for index in range(len(self.flat) - 1, -1, -1):
+            element = self.flat[index]
+            if index in children:
+                element = replace(element, children=tuple(reversed(children.pop(index))))
+            children.setdefault(self.parents[index], []).append(element)
+        return children[-1][0]
 
     def variants(self) -> dict[tuple[str, ...], int | None]:
         """The path of each group annotated VARIANT, and the version of the specification that it names."""
         found: dict[tuple[str, ...], int | None] = {}
         names = 0
-        for index, struct in enumerate(self.structs):
-            logical = _logical_type(struct) if index and _is_group(struct) else None
-            if logical is None or logical.kind != "VARIANT":
+        for index, element in enumerate(self.flat):
+            if element.logical_type is None or element.logical_type.kind != "VARIANT" or not element.is_group or not index:
                 continue
             path = self.path(index)
             if path in found:
-                raise ParquetError(f"expected one Variant column {column_name(path)} in the schema, got two", offset=struct.start)
+                raise ParquetError(f"expected one Variant column {column_name(path)} in the schema, got two", offset=self.starts[index])
             # Groups nested without end would make paths whose size is the square of the footer's.
             names += len(path)
             if names > _MOST_NAMES:
                 raise ParquetError(f"expected Variant columns at paths of {_MOST_NAMES} names at most, got more")
-            found[path] = logical.version
+            found[path] = element.logical_type.version
         return found
+
+    def variant_edit(self, data: bytes, index: int, version: int) -> Edit | None:
+        """What must change in the footer to make an element's logical type VARIANT(version); None if it is that."""
+        element, column = self.flat[index], column_name(self.path(index))
+        if not element.is_group:
+            raise ParquetError(f"expected a group at {column} to be a Variant, got a column of type {element.physical_type}")
+        annotation = element.logical_type or element.converted_type
+        if isinstance(annotation, LogicalType) and annotation.kind == "VARIANT":
+            if annotation.version == version:
+                return None
+        elif annotation is not None:
+            raise ParquetError(
+                f"expected a group without a logical type at {column} to be a Variant, got {annotation}",
+                hint="the path of an element goes on through the group that repeats, as in tags.list.element",
+            )
+        variant = field_header(0, 1, I8) + bytes((version, STOP))
+        union = field_header(0, _VARIANT, STRUCT) + variant + bytes((STOP,))
+        return read_struct(data, self.starts[index]).edit(_LOGICAL_TYPE, STRUCT, union)
 
     def find(self, paths: Iterable[Sequence[str]]) -> list[int]:
         """Where in the list the elements at these paths are, in the order of the list; an error if there is not one at each."""
@@ -175,14 +172,14 @@ class Elements:
             wanted[id(node)] = path
         found: dict[tuple[str, ...], int] = {}
         reached = {0: tree}
-        for index in range(1, len(self.parents)):
-            below = reached.get(self.parents[index], _NOTHING).get(self.names[index])
+        for index in range(1, len(self.flat)):
+            below = reached.get(self.parents[index], _NOTHING).get(self.flat[index].name)
             if below is None:
                 continue
             reached[index] = below
             if id(below) in wanted and found.setdefault(wanted[id(below)], index) != index:
                 path = wanted[id(below)]
-                raise ParquetError(f"expected one column {column_name(path)} in the schema, got two", offset=self.structs[index].start)
+                raise ParquetError(f"expected one column {column_name(path)} in the schema, got two", offset=self.starts[index])
         for path in wanted.values():
             if path not in found:
                 raise self._missing(path)
@@ -191,52 +188,58 @@ class Elements:
     def _missing(self, path: tuple[str, ...]) -> ParquetError:
         if not path:
             return ParquetError("expected the path of a column, got the empty path, which is the root of the schema")
-        places = {(parent, name): index for index, (parent, name) in enumerate(zip(self.parents, self.names, strict=True))}
+        places = {(self.parents[index], element.name): index for index, element in enumerate(self.flat)}
         parent = 0
         for name in path:
             if (parent, name) not in places:
                 break
             parent = places[parent, name]
-        names = [name for name, owner in zip(self.names, self.parents, strict=True) if owner == parent]
+        names = [element.name for element, owner in zip(self.flat, self.parents, strict=True) if owner == parent]
         shown = ", ".join(repr(name) for name in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         return ParquetError(
             f"expected a column {column_name(path)} in the schema, got none",
             hint=f"{column_name(self.path(parent)) if parent else 'the schema'} has {shown or 'nothing below it'}",
         )
 
-    def _element(self, index: int, children: list[SchemaElement]) -> SchemaElement:
-        struct = self.structs[index]
-        return SchemaElement(
-            name=self.names[index],
-            physical_type=_named(struct.integer(1), _PHYSICAL, "TYPE"),
-            type_length=struct.integer(2),
-            repetition=_repetition(struct) if index else None,
-            converted_type=_named(struct.integer(6), _CONVERTED, "CONVERTED_TYPE"),
-            logical_type=_logical_type(struct),
-            precision=struct.integer(8),
-            scale=struct.integer(7),
-            field_id=struct.integer(9),
-            children=tuple(reversed(children)),
-        )
+
+def read_elements(structs: Iterable[Struct]) -> Elements:
+    """Read the elements of a schema and check that they form one tree."""
+    flat: list[SchemaElement] = []
+    parents: list[int] = []
+    starts: list[int] = []
+    # The groups that still wait for children, and for how many.
+    waiting = [(-1, 1)]
+    for index, struct in enumerate(structs):
+        if not waiting:
+            raise ParquetError(f"expected the schema to end after {index} elements, got another", offset=struct.start)
+        parent, count = waiting.pop()
+        if count > 1:
+            waiting.append((parent, count - 1))
+        element = _read_element(struct, root=index == 0)
+        if children := _child_count(struct):
+            waiting.append((index, children))
+        flat.append(element)
+        parents.append(parent)
+        starts.append(struct.start)
+    if waiting:
+        parent, count = waiting[-1]
+        missing = "a root" if parent < 0 else f"{count} more below {flat[parent].name!r}"
+        raise ParquetError(f"expected {missing} in the schema, got the end of its {len(flat)} elements")
+    return Elements(flat, parents, starts)
 
 
-def variant_edit(struct: Struct, version: int, column: str) -> Edit | None:
-    """What must change in this element to make its logical type VARIANT(version); None if it is that."""
-    if not _is_group(struct):
-        raise ParquetError(f"expected a group at {column} to be a Variant, got a column of values")
-    logical = _logical_type(struct)
-    converted = _named(struct.integer(6), _CONVERTED, "CONVERTED_TYPE")
-    if logical is not None and logical.kind == "VARIANT":
-        if logical.version == version:
-            return None
-    elif logical is not None or converted is not None:
-        raise ParquetError(
-            f"expected a group without a logical type at {column} to be a Variant, got {logical or converted}",
-            hint="the path of an element goes on through the group that repeats, as in tags.list.element",
-        )
-    variant = field_header(0, 1, I8) + bytes((version, STOP))
-    union = field_header(0, _VARIANT, STRUCT) + variant + bytes((STOP,))
-    return struct.edit(_LOGICAL_TYPE, STRUCT, union)
+def _read_element(struct: Struct, *, root: bool) -> SchemaElement:
+    return SchemaElement(
+        name=_required(struct.text(4), "a name", struct),
+        physical_type=_named(struct.integer(1), _PHYSICAL, "TYPE"),
+        type_length=struct.integer(2),
+        repetition=None if root else _repetition(struct),
+        converted_type=_named(struct.integer(6), _CONVERTED, "CONVERTED_TYPE"),
+        logical_type=_logical_type(struct),
+        precision=struct.integer(8),
+        scale=struct.integer(7),
+        field_id=struct.integer(9),
+    )
 
 
 def column_name(path: Sequence[str]) -> str:
@@ -251,13 +254,9 @@ def column_name(path: Sequence[str]) -> str:
     return ".".join(names)
 
 
-def _is_group(struct: Struct) -> bool:
-    return struct.field(1, I32) is None
-
-
 def _child_count(struct: Struct) -> int:
     count = struct.integer(5) or 0
-    if count < 0 or (count and not _is_group(struct)):
+    if count < 0 or (count and 1 in struct.fields):
         raise ParquetError(
             f"expected {'no' if count > 0 else 'a number of'} children of a column of the schema, got {count}", offset=struct.start
         )
@@ -272,12 +271,26 @@ def _repetition(struct: Struct) -> str:
 
 
 def _logical_type(struct: Struct) -> LogicalType | None:
-    union = struct.struct(_LOGICAL_TYPE)
-    if union is None or not union.fields:
+    field = struct.field(_LOGICAL_TYPE, STRUCT)
+    if field is None:
+        return None
+    try:
+        return _read_logical_type(struct.data[field.start : field.end])
+    except ParquetError as error:
+        if error.offset is not None:
+            error.offset += field.start
+        raise
+
+
+# Thousands of columns share a handful of logical types, and share their bytes.
+@lru_cache(maxsize=256)
+def _read_logical_type(octets: bytes) -> LogicalType | None:
+    union = read_struct(octets, 0)
+    if not union.fields:
         return None
     if len(union.fields) > 1:
         raise ParquetError(f"expected one logical type for a column of the schema, got {len(union.fields)}", offset=union.start)
-    member = union.fields[0].id
+    member = next(iter(union.fields))
     kind = _LOGICAL.get(member)
     if kind is None:
         return LogicalType("UNRECOGNIZED", member)
@@ -288,7 +301,7 @@ def _logical_type(struct: Struct) -> LogicalType | None:
             return LogicalType(kind, member, precision=precision, scale=scale)
         case "TIME" | "TIMESTAMP":
             utc, unit = _required(detail.boolean(1), "isAdjustedToUTC", detail), _required(detail.struct(2), "a unit", detail)
-            return LogicalType(kind, member, utc=utc, unit=_UNITS.get(unit.fields[0].id) if len(unit.fields) == 1 else None)
+            return LogicalType(kind, member, utc=utc, unit=_UNITS.get(next(iter(unit.fields), 0)))
         case "INTEGER":
             bits, signed = _required(detail.integer(1), "a bit width", detail), _required(detail.boolean(2), "isSigned", detail)
             return LogicalType(kind, member, bits=bits, signed=signed)

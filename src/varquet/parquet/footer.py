@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Final, Protocol, TypeAlias
 
 from varquet.errors import ParquetError
-from varquet.parquet.elements import Elements, SchemaElement, column_name, variant_edit
+from varquet.parquet.elements import Elements, SchemaElement, read_elements
 from varquet.parquet.thrift import BINARY, LIST, STOP, STRUCT, Edit, Struct, apply, binary, field_header, list_header, read_struct
 
 __all__ = ["Footer", "annotate", "patch_bytes", "patch_file", "read_footer"]
@@ -76,7 +76,7 @@ class Footer:
     def key_value_metadata(self) -> dict[str, str]:
         """The texts that writers leave under keys of their own; bytes that are not UTF-8 become surrogate escapes."""
         found = {}
-        for pair in self._holding(_KEY_VALUES).structs(_KEY_VALUES) or ():
+        for pair in self._holding(_KEY_VALUES).structs(_KEY_VALUES):
             key, value = pair.octets(1), pair.octets(2)
             if key is None:
                 raise ParquetError("expected a key with each value of the key-value metadata, got none", offset=pair.start)
@@ -95,7 +95,7 @@ class Footer:
 
     @cached_property
     def _elements(self) -> Elements:
-        return Elements(self._holding(_SCHEMA).structs(_SCHEMA) or ())
+        return read_elements(self._holding(_SCHEMA).structs(_SCHEMA))
 
     @cached_property
     def _before_row_groups(self) -> Struct:
@@ -107,7 +107,7 @@ class Footer:
 
     def _holding(self, field_id: int) -> Struct:
         head = self._before_row_groups
-        return head if any(field.id == field_id for field in head.fields) else self._whole
+        return head if field_id in head.fields else self._whole
 
 
 def read_footer(file: File) -> Footer:
@@ -142,7 +142,7 @@ def annotate(footer: bytes, paths: Iterable[ColumnPath], version: int = 1, *, ke
             hint="it may be signed, as in files with encrypted columns; a signed footer cannot be changed",
         )
     elements = old._elements
-    edits = [variant_edit(elements.structs[index], version, column_name(elements.path(index))) for index in elements.find(paths)]
+    edits = [elements.variant_edit(footer, index, version) for index in elements.find(paths)]
     if key_values:
         edits.append(_key_values_edit(old._whole, key_values))
     return apply(footer, (edit for edit in edits if edit is not None))
@@ -230,7 +230,7 @@ def _overwrite(file: io.FileIO, start: int, tail: bytes) -> None:
 def _key_values_edit(metadata: Struct, key_values: Mapping[str, str]) -> Edit | None:
     wanted = {_octets(key): _octets(value) for key, value in key_values.items()}
     new = dict(wanted)
-    pairs = metadata.structs(_KEY_VALUES) or []
+    pairs = list(metadata.structs(_KEY_VALUES))
     before = [metadata.data[pair.start : pair.end] for pair in pairs]
     after = []
     for pair, piece in zip(pairs, before, strict=True):

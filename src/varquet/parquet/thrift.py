@@ -14,9 +14,8 @@ copied as it is. Nothing here recurses or allocates by a count that the input me
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, NamedTuple
 
 from varquet.errors import ParquetError
@@ -116,7 +115,7 @@ class Edit(NamedTuple):
     value: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Struct:
     """A struct as the spans of its fields; values are read from them by field id, None where there is no such field.
 
@@ -127,7 +126,7 @@ class Struct:
 
     data: bytes
     start: int
-    fields: tuple[Field, ...]
+    fields: dict[int, Field]
     stop: int
     """Where the stop byte lies, or the header of the field before which the walk was told to end."""
 
@@ -136,17 +135,9 @@ class Struct:
         """The first byte behind the struct."""
         return self.stop + 1
 
-    @cached_property
-    def _by_id(self) -> dict[int, Field]:
-        found: dict[int, Field] = {}
-        for field in self.fields:
-            if found.setdefault(field.id, field) is not field:
-                raise ParquetError(f"expected each field of a struct in the footer once, got field {field.id} again", offset=field.header)
-        return found
-
     def field(self, field_id: int, *kinds: int) -> Field | None:
         """The field with this id, which must be of one of these kinds."""
-        field = self._by_id.get(field_id)
+        field = self.fields.get(field_id)
         if field is not None and field.kind not in kinds:
             expected = " or ".join(_KINDS[kind] for kind in kinds)
             raise ParquetError(
@@ -162,6 +153,8 @@ class Struct:
         if field.kind == I8:
             return int.from_bytes(self.data[field.start : field.end], "little", signed=True)
         number, _ = _zigzag(self.data, field.start)
+        if field.end == field.start + 1:
+            return number
         bits = {I16: 16, I32: 32, I64: 64}[field.kind]
         if not -(1 << bits - 1) <= number < 1 << bits - 1:
             raise ParquetError(f"expected a number of {bits} bits in the footer, got {number}", offset=field.start)
@@ -186,7 +179,7 @@ class Struct:
         try:
             return None if octets is None else octets.decode("utf-8")
         except UnicodeDecodeError:
-            offset = self._by_id[field_id].start
+            offset = self.fields[field_id].start
             raise ParquetError(f"expected UTF-8 text in the footer, got {octets!r:.60}", offset=offset) from None
 
     def struct(self, field_id: int) -> Struct | None:
@@ -194,19 +187,18 @@ class Struct:
         field = self.field(field_id, STRUCT)
         return None if field is None else read_struct(self.data, field.start)
 
-    def structs(self, field_id: int) -> list[Struct] | None:
-        """A list of structs, each walked."""
+    def structs(self, field_id: int) -> Iterator[Struct]:
+        """The structs of a list, each walked when its turn comes; none where there is no such field."""
         field = self.field(field_id, LIST)
         if field is None:
-            return None
+            return
         kind, count, at = _list_header(self.data, field.start)
         if count and kind != STRUCT:
-            raise ParquetError(f"expected a list of structs in the footer, got one of {_KINDS[kind]}", offset=field.start)
-        found = []
+            raise ParquetError(f"expected a list of structs in the footer, got one of kind {kind}", offset=field.start)
         for _ in range(count):
-            found.append(read_struct(self.data, at))
-            at = found[-1].end
-        return found
+            struct = read_struct(self.data, at)
+            yield struct
+            at = struct.end
 
     def edit(self, field_id: int, kind: int, value: bytes) -> Edit:
         """What must change so that this field has this value, be it there already or not.
@@ -218,7 +210,7 @@ class Struct:
         if old is not None:
             return Edit(old.start, old.end, value)
         previous = 0
-        for field in self.fields:
+        for field in self.fields.values():
             if field.id > field_id:
                 header = field_header(field_id, field.id, field.kind)
                 return Edit(field.header, field.start, field_header(previous, field_id, kind) + value + header)
@@ -229,7 +221,7 @@ class Struct:
 def read_struct(data: bytes, at: int, *, before: int | None = None) -> Struct:
     """Walk the struct that starts here, to its end or only up to the field with the id `before`."""
     start = at
-    fields: list[Field] = []
+    fields: dict[int, Field] = {}
     field_id = 0
     try:
         while True:
@@ -237,16 +229,25 @@ def read_struct(data: bytes, at: int, *, before: int | None = None) -> Struct:
             header = data[at]
             at += 1
             if header == STOP:
-                return Struct(data, start, tuple(fields), header_at)
+                return Struct(data, start, fields, header_at)
             kind = header & 15
             if header > 15:
                 field_id += header >> 4
             else:
                 field_id, at = _zigzag(data, at)
             if field_id == before:
-                return Struct(data, start, tuple(fields), header_at)
-            end = at if kind in _BOOLEANS else _skip(data, at, kind)
-            fields.append(Field(field_id, kind, header_at, at, end))
+                return Struct(data, start, fields, header_at)
+            if kind in _BOOLEANS:
+                end = at
+            elif kind in _INTEGERS and data[at] < 128:
+                end = at + 1
+            elif kind == BINARY and data[at] < 128:
+                end = at + 1 + data[at]
+            else:
+                end = _skip(data, at, kind)
+            if field_id in fields:
+                raise ParquetError(f"expected each field of a struct in the footer once, got field {field_id} again", offset=header_at)
+            fields[field_id] = Field(field_id, kind, header_at, at, end)
             at = end
     except IndexError:
         raise _cut_off(data) from None
@@ -261,6 +262,8 @@ def _skip(data: bytes, at: int, kind: int) -> int:
             pending.append(None)
         elif kind == BINARY:
             size, at = _varint(data, at)
+            if size > len(data) - at:
+                raise IndexError
             at += size
         elif kind in _INTEGERS:
             _, at = _varint(data, at)

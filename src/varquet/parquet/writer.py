@@ -20,7 +20,6 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from varquet.columns.arrow import EXTENSION_NAME
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.parquet import shred
@@ -179,7 +178,7 @@ class FileWriter:
                 columns[index],
                 self.schema.field(index).type,
                 position[1:],
-                lambda array, shredding=shredding: shred(array, shredding, exact_types=self.exact_types, threads=self.threads),
+                lambda array, shredding=shredding: _shred(array, shredding, self.exact_types, self.threads),
             )
         self.waiting.append(pa.RecordBatch.from_arrays(columns, schema=self.schema))
         self.waiting_rows += batch.num_rows
@@ -199,6 +198,8 @@ class FileWriter:
         self.pending = self.pool.submit(self._write_group, group)
 
     def _write_group(self, group: pa.Table) -> None:
+        # One array for each column, so that a row group has one dictionary of metadata.
+        group = group.combine_chunks()
         if self.writer is None:
             encodings = choose_encodings(group)
             self.writer = pq.ParquetWriter(
@@ -254,11 +255,19 @@ def _plan(schema: pa.Schema, schemas: Schemas) -> dict[Position, ShreddingSchema
 
 def _with_physical(schema: pa.Schema, position: Position, shredding: ShreddingSchema) -> pa.Schema:
     index = schema.get_field_index(position[0])
-    unmarked = {b"ARROW:extension:name": EXTENSION_NAME.encode()}
-
     def change(field: pa.Field) -> pa.Field:
         kept = {key: text for key, text in (field.metadata or {}).items() if not key.startswith(b"ARROW:extension:")}
-        assert unmarked
-        return pa.field(field.name, shredding.physical(), field.nullable, kept or None)
+        return pa.field(field.name, _shared_type(shredding), field.nullable, kept or None)
 
     return schema.set(index, replace_type(schema.field(index), position[1:], change))
+
+
+def _shared_type(shredding: ShreddingSchema) -> pa.DataType:
+    """The physical type with the metadata dictionary-encoded."""
+    kind = shredding.physical()
+    metadata = pa.field("metadata", pa.dictionary(pa.int32(), pa.binary()), nullable=False)
+    return pa.struct([metadata if field.name == "metadata" else field for field in kind])
+
+
+def _shred(array: pa.Array, shredding: ShreddingSchema, exact_types: bool, threads: int) -> pa.Array:
+    return shred(array, shredding, exact_types=exact_types, shared_metadata=True, threads=threads)

@@ -18,8 +18,6 @@ from varquet.kernels.source.dialect import (
     i64,
     kernel,
     load64,
-    load_le,
-    signed,
     u64,
 )
 from varquet.variant.text import double_text, float_text

@@ -1,20 +1,8 @@
 """JSON text to Variant bytes, a row at a time, in three steps: read to a tape, fix the dictionary, write.
 
-The tape holds the nodes of one row in the order of the text, NODE numbers each:
-
-    slot 0   kind (bits 0-7), scale or widths (8-15), local id of the field name (16 up)
-    slot 1   integer, double bits, low half of a decimal, start of a string; of a container: index behind its last node
-    slot 2   high half of a decimal, length of a string; of a container: number of children
-    slot 3   size in bytes once written; of an open container: size of the children so far
-
-An open container's slot 1 holds its parent, so the tape is also the stack and depth has no limit of its own.
-
 Field names are interned over all rows of a call. A name is first compared with the two that followed its predecessor
 lately, which are nearly always right and cost a comparison instead of a hash. The names of a row in order of first
 appearance are its shape; rows of a known shape copy their metadata and look up their ranks.
-
-Node sizes are known when a container closes, except that field ids need more than one byte where a row has over 256 names;
-such rows are sized again. Values are laid out in the order of the text; ids and offsets in the order of the names.
 """
 
 from __future__ import annotations
@@ -39,8 +27,6 @@ from varquet.kernels.source._codes import (
     JSON_UTF8,
     JSON_VALUE,
     NEED_FRESH_KEYS,
-    NEED_KEYS,
-    NEED_KEY_BYTES,
     NEED_METADATA,
     NEED_NOTHING,
     NEED_TAPE,
@@ -48,7 +34,48 @@ from varquet.kernels.source._codes import (
     NEED_VALUE,
 )
 from varquet.kernels.source._decimal_text import DOUBLE_OVERFLOW, DOUBLE_UNSURE, double_from_decimal, double_from_text, wide_integer
-from varquet.kernels.source._sorting import sort_ints
+from varquet.kernels.source._interning import (
+    KEY,
+    KEY_HASH,
+    KEY_LENGTH,
+    KEY_LOCAL,
+    KEY_NEXT,
+    KEY_NEXT_BUT_ONE,
+    KEY_SERIAL,
+    KEY_START,
+    PADDING,
+    STATE_KEYS,
+    STATE_LAST_SHAPE,
+    STATE_METADATA,
+    STATE_NEED,
+    STATE_NEED_SIZE,
+    STATE_OFFSET,
+    STATE_ROW_KEYS,
+    STATE_SERIAL,
+    STATE_SHAPE_HASH,
+    STATE_SHAPE_INTS,
+    STATE_SHAPES,
+    STATE_UNESCAPED,
+    STATE_VALUE,
+    intern_name,
+    sort_row_names,
+)
+from varquet.kernels.source._tape import (
+    KIND_ARRAY,
+    KIND_DECIMAL,
+    KIND_DOUBLE,
+    KIND_INTEGER,
+    KIND_LITERAL,
+    KIND_OBJECT,
+    KIND_STRING,
+    KIND_UNESCAPED,
+    NODE,
+    close_container,
+    drop_duplicates,
+    size_again,
+    width_of,
+    write_row,
+)
 from varquet.kernels.source._unicode import plain_run, utf8_length
 from varquet.kernels.source.dialect import (
     M64,
@@ -75,51 +102,8 @@ from varquet.kernels.source.dialect import (
     signed,
     store64,
     store_le,
-    trailing_zeros,
     u64,
 )
-
-NODE = 4
-KIND_LITERAL = 0
-KIND_INTEGER = 1
-KIND_DOUBLE = 2
-KIND_DECIMAL = 3
-KIND_STRING = 4
-KIND_UNESCAPED = 5
-KIND_OBJECT = 6
-KIND_ARRAY = 7
-KIND_DROPPED = 8
-
-# The state of a call, kept between the calls that finish one slice.
-STATE_KEYS = 0
-STATE_KEY_BYTES = 1
-STATE_SERIAL = 2
-STATE_SHAPES = 3
-STATE_SHAPE_INTS = 4
-STATE_METADATA = 5
-STATE_VALUE = 6
-STATE_NEED = 7
-STATE_NEED_SIZE = 8
-STATE_UNESCAPED = 9
-STATE_ROW_KEYS = 10
-STATE_SHAPE_HASH = 11
-STATE_OFFSET = 12
-STATE_SEED = 13
-STATE_LAST_SHAPE = 14
-STATE_RANKED = 15
-STATE_RANKED_AT = 16
-STATE_SIZE = 17
-
-# An interned field name. Name 0 is no name: it stands before the first one of a row.
-KEY = 8
-KEY_START = 0
-KEY_LENGTH = 1
-KEY_HASH = 2
-KEY_PREFIX = 3
-KEY_NEXT = 4
-KEY_NEXT_BUT_ONE = 5
-KEY_SERIAL = 6
-KEY_LOCAL = 7
 
 SHAPE = 5
 SHAPE_HASH = 0
@@ -131,8 +115,6 @@ SHAPES_MAX = 1024
 SHAPE_SLOTS = 4096
 
 KEYS_MAX = 65536
-# Short strings are copied 16 bytes at a time, so names and outputs have that much room behind them.
-PADDING = 16
 
 
 @inlined
@@ -274,198 +256,6 @@ def string_end(data: InBytes, at: i64, end: i64, state: OutInts) -> i64:
             state[STATE_OFFSET] = at
             return -JSON_UTF8 - 1
         at += width
-
-
-@kernel
-def hash_name(name: InBytes, at: i64, length: i64, seed: u64) -> i64:
-    mixed: u64 = seed ^ length
-    word: u64
-    prime: u64 = 0x9E3779B97F4A7C15
-    k: i64
-    while length >= 8:
-        mixed = ((mixed ^ load64(name, at)) * prime) & M64
-        mixed ^= mixed >> 32
-        at += 8
-        length -= 8
-    word = 0
-    for k in range(length):
-        word = (word << 8) | name[at + k]
-    mixed = ((mixed ^ word) * prime) & M64
-    mixed ^= mixed >> 32
-    mixed = (mixed * prime) & M64
-    return signed(mixed >> 20)
-
-
-@kernel
-def intern_name(
-    name: InBytes, at: i64, length: i64, keys: OutBytes, keys_size: i64, info: OutInts, info_size: i64, table: OutInts, slots: i64, state: OutInts
-) -> i64:
-    """The number of a field name, new or known; -1 where it has no room (STATE_NEED says which)."""
-    mixed: i64 = hash_name(name, at, length, state[STATE_SEED] & M64)
-    slot: i64 = mixed & (slots - 1)
-    key: i64
-    start: i64
-    prefix: i64 = 0
-    k: i64
-    while table[slot] != 0:
-        key = table[slot]
-        if info[key * KEY + KEY_HASH] == mixed and info[key * KEY + KEY_LENGTH] == length:
-            if same_bytes(keys, info[key * KEY + KEY_START], name, at, length):
-                return key
-        slot = (slot + 1) & (slots - 1)
-    key = state[STATE_KEYS]
-    start = state[STATE_KEY_BYTES]
-    if (key + 1) * KEY > info_size:
-        state[STATE_NEED] = NEED_KEYS
-        return -1
-    if start + length + PADDING > keys_size:
-        state[STATE_NEED] = NEED_KEY_BYTES
-        state[STATE_NEED_SIZE] = start + length + PADDING
-        return -1
-    copy_bytes(keys, start, name, at, length)
-    for k in range(7):
-        prefix = (prefix << 8) | (name[at + k] if k < length else 0)
-    info[key * KEY + KEY_START] = start
-    info[key * KEY + KEY_LENGTH] = length
-    info[key * KEY + KEY_HASH] = mixed
-    info[key * KEY + KEY_PREFIX] = prefix
-    info[key * KEY + KEY_NEXT] = 0
-    info[key * KEY + KEY_NEXT_BUT_ONE] = 0
-    info[key * KEY + KEY_SERIAL] = -1
-    info[key * KEY + KEY_LOCAL] = 0
-    table[slot] = key
-    state[STATE_KEYS] = key + 1
-    state[STATE_KEY_BYTES] = start + length
-    return key
-
-
-@kernel
-def names_in_order(info: InInts, keys: InBytes, one: i64, other: i64) -> i64:
-    """1 if name `one` comes before name `other` by unsigned bytes."""
-    k: i64
-    length: i64
-    a: i64 = info[one * KEY + KEY_PREFIX]
-    b: i64 = info[other * KEY + KEY_PREFIX]
-    if a != b:
-        return 1 if a < b else 0
-    a = info[one * KEY + KEY_START]
-    b = info[other * KEY + KEY_START]
-    length = info[one * KEY + KEY_LENGTH]
-    if info[other * KEY + KEY_LENGTH] < length:
-        length = info[other * KEY + KEY_LENGTH]
-    for k in range(length):
-        if keys[a + k] != keys[b + k]:
-            return 1 if keys[a + k] < keys[b + k] else 0
-    return 1 if info[one * KEY + KEY_LENGTH] < info[other * KEY + KEY_LENGTH] else 0
-
-
-@kernel
-def sort_names(names: OutInts, at: i64, count: i64, spare: i64, info: InInts, keys: InBytes) -> i64:
-    """Sort name numbers at `at` by their bytes, merging runs by way of `spare`; returns where the sorted ones are."""
-    width: i64 = 1
-    left: i64
-    middle: i64
-    right: i64
-    a: i64
-    b: i64
-    k: i64
-    while width < count:
-        left = 0
-        while left < count:
-            middle = left + width if left + width < count else count
-            right = left + 2 * width if left + 2 * width < count else count
-            a = left
-            b = middle
-            for k in range(left, right):
-                if b >= right or (a < middle and names_in_order(info, keys, names[at + b], names[at + a]) == 0):
-                    names[spare + k] = names[at + a]
-                    a += 1
-                else:
-                    names[spare + k] = names[at + b]
-                    b += 1
-            left += 2 * width
-        k = at
-        at = spare
-        spare = k
-        width *= 2
-    return at
-
-
-@kernel
-def rank_names(ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state: OutInts) -> i64:
-    """Put all names known by now in order: ranked[r] is the name of rank r, ranked[spare + name] its rank."""
-    count: i64 = state[STATE_KEYS] - 1
-    k: i64
-    at: i64
-    for k in range(count):
-        ranked[k] = k + 1
-    at = sort_names(ranked, 0, count, spare, info, keys)
-    if at != 0:
-        for k in range(count):
-            ranked[k] = ranked[at + k]
-    for k in range(count):
-        ranked[spare + ranked[k]] = k
-    state[STATE_RANKED] = count
-    state[STATE_RANKED_AT] = state[STATE_SERIAL]
-    return 0
-
-
-@kernel
-def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state: OutInts) -> i64:
-    """Sort a row's name numbers, at 0, by their bytes; returns where they are then.
-
-    Names are ranked once, and again only when as many rows have passed as there are names. With ranks, bits in ranked[2 * spare:]
-    (one for each rank, and one for each word of those; all zero between calls) put the names in order.
-    """
-    k: i64
-    bits: i64
-    tops: i64
-    rank: i64
-    word: i64
-    top: i64
-    at: i64
-    found: i64
-    one: i64 = 1
-    all_ranked: i64 = 1
-    for k in range(count):
-        if names[k] > state[STATE_RANKED]:
-            all_ranked = 0
-    if all_ranked == 0:
-        if state[STATE_SERIAL] - state[STATE_RANKED_AT] < state[STATE_KEYS]:
-            return sort_names(names, 0, count, count, info, keys)
-        rank_names(ranked, spare, info, keys, state)
-    bits = 2 * spare
-    tops = bits + (spare >> 5) + 1
-    for k in range(count):
-        rank = ranked[spare + names[k]]
-        ranked[bits + (rank >> 5)] |= one << (rank & 31)
-        ranked[tops + (rank >> 10)] |= one << ((rank >> 5) & 31)
-    found = 0
-    for k in range((state[STATE_RANKED] >> 10) + 1):
-        top = ranked[tops + k]
-        ranked[tops + k] = 0
-        while top:
-            at = (k << 5) + trailing_zeros(top)
-            top &= top - 1
-            word = ranked[bits + at]
-            ranked[bits + at] = 0
-            while word:
-                names[found] = ranked[(at << 5) + trailing_zeros(word)]
-                found += 1
-                word &= word - 1
-    return 0
-
-
-@inlined
-def width_of(number: i64) -> i64:
-    """Bytes needed for an unsigned number below 2^32."""
-    if number < 256:
-        return 1
-    if number < 65536:
-        return 2
-    if number < 16777216:
-        return 3
-    return 4
 
 
 @inlined
@@ -684,20 +474,6 @@ def parse_new_name(
     return key
 
 
-@inlined
-def close_container(tape: OutInts, node: i64, behind: i64) -> i64:
-    """Finish an open container on the tape; its parent, or -1. Slot 0 gets the offset width, slot 3 the whole size."""
-    parent: i64 = tape[node + 1]
-    count: i64 = tape[node + 2]
-    total: i64 = tape[node + 3]
-    width: i64 = width_of(total)
-    is_object: i64 = 1 if tape[node] & 255 == KIND_OBJECT else 0
-    tape[node] |= (width << 8) | (1 << 12)
-    tape[node + 1] = behind
-    tape[node + 3] = total + 1 + (1 if count < 256 else 4) + (count + 1) * width + is_object * count
-    return parent
-
-
 @kernel
 def parse_row(
     data: InBytes,
@@ -863,227 +639,6 @@ def parse_row(
     state[STATE_ROW_KEYS] = names
     state[STATE_SHAPE_HASH] = shape_hash
     return NEED_NOTHING
-
-
-@kernel
-def size_again(tape: OutInts, ranks: InInts, ranks_at: i64) -> i64:
-    """Compute the sizes of all containers anew, without dropped nodes and with field ids as wide as they need to be."""
-    node: i64 = tape[1] - NODE
-    child: i64
-    count: i64
-    total: i64
-    widest: i64
-    kind: i64
-    width: i64
-    while node >= 0:
-        kind = tape[node] & 255
-        if kind == KIND_OBJECT or kind == KIND_ARRAY:
-            count = 0
-            total = 0
-            widest = 0
-            child = node + NODE
-            while child < tape[node + 1]:
-                kind = tape[child] & 255
-                if kind != KIND_DROPPED:
-                    count += 1
-                    total += tape[child + 3]
-                    if tape[node] & 255 == KIND_OBJECT and ranks[ranks_at + (tape[child] >> 16)] > widest:
-                        widest = ranks[ranks_at + (tape[child] >> 16)]
-                child = tape[child + 1] if kind >= KIND_OBJECT else child + NODE
-            width = width_of(total)
-            widest = width_of(widest)
-            tape[node] = (tape[node] >> 16 << 16) | (tape[node] & 255) | (width << 8) | (widest << 12)
-            tape[node + 2] = count
-            tape[node + 3] = total + 1 + (1 if count < 256 else 4) + (count + 1) * width
-            if tape[node] & 255 == KIND_OBJECT:
-                tape[node + 3] += count * widest
-        node -= NODE
-    return 0
-
-
-@kernel
-def drop_duplicates(tape: OutInts, ranks: InInts, ranks_at: i64, sorting: OutInts) -> i64:
-    """Keep only the last of the fields that have one name, in every object of the row, and size the row again."""
-    node: i64 = 0
-    child: i64
-    behind: i64
-    count: i64
-    k: i64
-    while node < tape[1]:
-        if tape[node] & 255 == KIND_OBJECT:
-            count = tape[node + 2]
-            child = node + NODE
-            for k in range(count):
-                sorting[k] = (ranks[ranks_at + (tape[child] >> 16)] << 32) | k
-                sorting[count + k] = 0
-                child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
-            sort_ints(sorting, 0, count, 2 * count)
-            for k in range(count - 1):
-                if sorting[k] >> 32 == sorting[k + 1] >> 32:
-                    sorting[count + (sorting[k] & 0xFFFFFFFF)] = 1
-            child = node + NODE
-            for k in range(count):
-                behind = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
-                if sorting[count + k] == 1:
-                    tape[child] = KIND_DROPPED
-                    tape[child + 1] = behind
-                child = behind
-        node = tape[node + 1] if tape[node] & 255 == KIND_DROPPED else node + NODE
-    size_again(tape, ranks, ranks_at)
-    return 0
-
-
-@kernel
-def write_row(
-    data: InBytes,
-    data_size: i64,
-    unescaped: InBytes,
-    tape: OutInts,
-    ranks: InInts,
-    ranks_at: i64,
-    names: i64,
-    sorting: OutInts,
-    value: OutBytes,
-    out: i64,
-) -> i64:
-    """Write the tape's nodes one behind the other; the end, or -1 where an object has a name twice."""
-    node: i64 = 0
-    stop: i64 = tape[1] if tape[0] & 255 >= KIND_OBJECT else NODE
-    head: i64
-    kind: i64
-    count: i64
-    child: i64
-    width: i64
-    id_width: i64
-    total: i64
-    k: i64
-    rank: i64
-    fields: u64
-    one: u64 = 1
-    length: i64
-    ids_at: i64
-    while node < stop:
-        head = tape[node]
-        kind = head & 255
-        if kind == KIND_STRING or kind == KIND_UNESCAPED:
-            length = tape[node + 2]
-            if length < 64:
-                value[out] = 1 | (length << 2)
-                out += 1
-            else:
-                value[out] = 16 << 2
-                store_le(value, out + 1, length, 4)
-                out += 5
-            if kind == KIND_UNESCAPED:
-                copy_bytes(value, out, unescaped, tape[node + 1], length)
-            elif length <= 16 and tape[node + 1] + 16 <= data_size:
-                store64(value, out, load64(data, tape[node + 1]))
-                store64(value, out + 8, load64(data, tape[node + 1] + 8))
-            else:
-                copy_bytes(value, out, data, tape[node + 1], length)
-            out += length
-        elif kind == KIND_INTEGER:
-            length = tape[node + 3]
-            if length == 2:
-                value[out] = 3 << 2
-                value[out + 1] = tape[node + 1] & 255
-            elif length == 3:
-                value[out] = 4 << 2
-                store_le(value, out + 1, tape[node + 1], 2)
-            elif length == 5:
-                value[out] = 5 << 2
-                store_le(value, out + 1, tape[node + 1], 4)
-            else:
-                value[out] = 6 << 2
-                store64(value, out + 1, tape[node + 1])
-            out += length
-        elif kind == KIND_LITERAL:
-            value[out] = tape[node + 1]
-            out += 1
-        elif kind == KIND_DOUBLE:
-            value[out] = 7 << 2
-            store64(value, out + 1, tape[node + 1])
-            out += 9
-        elif kind == KIND_DECIMAL:
-            length = tape[node + 3]
-            value[out] = (8 << 2) if length == 6 else ((9 << 2) if length == 10 else (10 << 2))
-            value[out + 1] = (head >> 8) & 255
-            if length == 6:
-                store_le(value, out + 2, tape[node + 1], 4)
-            else:
-                store64(value, out + 2, tape[node + 1])
-                if length == 18:
-                    store64(value, out + 10, tape[node + 2])
-            out += length
-        elif kind == KIND_DROPPED:
-            node = tape[node + 1]
-            continue
-        else:
-            count = tape[node + 2]
-            width = (head >> 8) & 15
-            id_width = (head >> 12) & 15
-            if kind == KIND_OBJECT:
-                value[out] = 2 | ((width - 1) << 2) | ((id_width - 1) << 4) | ((1 if count > 255 else 0) << 6)
-            else:
-                value[out] = 3 | ((width - 1) << 2) | ((1 if count > 255 else 0) << 4)
-                id_width = 0
-            out += 1
-            if count > 255:
-                store_le(value, out, count, 4)
-                out += 4
-            else:
-                value[out] = count
-                out += 1
-            ids_at = out
-            out += id_width * count
-            total = 0
-            child = node + NODE
-            if kind == KIND_ARRAY:
-                for k in range(count):
-                    store_le(value, out, total, width)
-                    out += width
-                    total += tape[child + 3]
-                    child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
-            else:
-                k = 0
-                if names <= 64:
-                    fields = 0
-                    while k < count:
-                        if tape[child] & 255 != KIND_DROPPED:
-                            rank = ranks[ranks_at + (tape[child] >> 16)]
-                            fields |= one << rank
-                            sorting[rank] = total
-                            total += tape[child + 3]
-                            k += 1
-                        child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
-                    k = 0
-                    while fields:
-                        rank = trailing_zeros(fields)
-                        fields &= fields - 1
-                        store_le(value, ids_at + k, rank, 1)
-                        store_le(value, out + k * width, sorting[rank], width)
-                        k += 1
-                    if k < count:
-                        return -1
-                else:
-                    while k < count:
-                        if tape[child] & 255 != KIND_DROPPED:
-                            sorting[k] = (ranks[ranks_at + (tape[child] >> 16)] << 32) | k
-                            sorting[count + k] = total
-                            total += tape[child + 3]
-                            k += 1
-                        child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
-                    sort_ints(sorting, 0, count, 2 * count)
-                    for k in range(count):
-                        if k > 0 and sorting[k] >> 32 == sorting[k - 1] >> 32:
-                            return -1
-                        store_le(value, ids_at + k * id_width, sorting[k] >> 32, id_width)
-                        store_le(value, out + k * width, sorting[count + (sorting[k] & 0xFFFFFFFF)], width)
-                out += count * width
-            store_le(value, out, total, width)
-            out += width
-        node += NODE
-    return out
 
 
 @kernel

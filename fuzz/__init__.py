@@ -1,0 +1,1 @@
+"""Damaged inputs through every verb: `python fuzz/run.py`."""

@@ -1,0 +1,65 @@
+"""Buffers in which kernels intern field names, grown as they ask."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+import numpy.typing as npt
+
+from varquet import kernels
+from varquet.kernels.source import _codes as codes
+from varquet.kernels.source import _interning as interning
+
+__all__ = ["NameBuffers"]
+
+Ints = npt.NDArray[np.int64]
+
+
+class NameBuffers:
+    """The names interned so far: their bytes, what is known of each, and the table that finds them."""
+
+    def __init__(self) -> None:
+        self.state: Ints = np.zeros(interning.STATE_SIZE, np.int64)
+        # An unpredictable seed, so that nobody can choose names that all fall into one slot.
+        self.state[interning.STATE_SEED] = secrets.randbits(62)
+        self.clear()
+
+    def __len__(self) -> int:
+        return int(self.state[interning.STATE_KEYS]) - 1
+
+    @property
+    def room(self) -> int:
+        """How many names fit, name 0 among them."""
+        return len(self.info) // interning.KEY
+
+    def clear(self) -> None:
+        """Forget all names."""
+        self.keys: npt.NDArray[np.uint8] = np.empty(1 << 15, np.uint8)
+        self.info: Ints = np.zeros(0, np.int64)
+        self.state[interning.STATE_KEYS] = 1
+        self.state[interning.STATE_KEY_BYTES] = 0
+        self._grow_names(1 << 12)
+
+    def grow(self, need: int) -> None:
+        """Make room for what a kernel ran out of."""
+        if need == codes.NEED_KEYS:
+            self._grow_names(2 * self.room)
+        else:
+            keys = np.empty(max(2 * len(self.keys), int(self.state[interning.STATE_NEED_SIZE])), np.uint8)
+            keys[: len(self.keys)] = self.keys
+            self.keys = keys
+
+    def _grow_names(self, names: int) -> None:
+        info = np.zeros(names * interning.KEY, np.int64)
+        info[: len(self.info)] = self.info
+        self.info = info
+        self.table: Ints = np.zeros(4 * names, np.int64)
+        kernels.parse_json.insert_names(self.info, self.table, int(self.state[interning.STATE_KEYS]))
+        # Names by rank, ranks by name, and bits: see sort_row_names.
+        self.ranked: Ints = np.zeros(2 * names + names // 16 + 64, np.int64)
+        self.state[interning.STATE_RANKED] = 0
+
+    def name(self, number: int) -> bytes:
+        start = int(self.info[number * interning.KEY + interning.KEY_START])
+        return self.keys[start : start + int(self.info[number * interning.KEY + interning.KEY_LENGTH])].tobytes()

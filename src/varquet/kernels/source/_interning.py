@@ -1,0 +1,238 @@
+"""Field names interned over many rows, and put in order.
+
+Name 0 is no name. The names are copied one behind the other into `keys`, with KEY numbers about each in `info`; `table` finds
+them by their hash. All of it grows by its driver, who is told what is missing by STATE_NEED.
+"""
+
+from __future__ import annotations
+
+from varquet.kernels.source._codes import NEED_KEY_BYTES, NEED_KEYS
+from varquet.kernels.source.dialect import (
+    M64,
+    InBytes,
+    InInts,
+    OutBytes,
+    OutInts,
+    copy_bytes,
+    i64,
+    kernel,
+    load64,
+    same_bytes,
+    signed,
+    trailing_zeros,
+    u64,
+)
+
+# The state of a call, kept between the calls that finish one slice.
+STATE_KEYS = 0
+STATE_KEY_BYTES = 1
+STATE_SERIAL = 2
+STATE_SHAPES = 3
+STATE_SHAPE_INTS = 4
+STATE_METADATA = 5
+STATE_VALUE = 6
+STATE_NEED = 7
+STATE_NEED_SIZE = 8
+STATE_UNESCAPED = 9
+STATE_ROW_KEYS = 10
+STATE_SHAPE_HASH = 11
+STATE_OFFSET = 12
+STATE_SEED = 13
+STATE_LAST_SHAPE = 14
+STATE_RANKED = 15
+STATE_RANKED_AT = 16
+STATE_SIZE = 17
+
+# An interned field name. Name 0 is no name: it stands before the first one of a row.
+KEY = 8
+KEY_START = 0
+KEY_LENGTH = 1
+KEY_HASH = 2
+KEY_PREFIX = 3
+KEY_NEXT = 4
+KEY_NEXT_BUT_ONE = 5
+KEY_SERIAL = 6
+KEY_LOCAL = 7
+
+# Short strings are copied 16 bytes at a time, so names and outputs have that much room behind them.
+PADDING = 16
+
+
+@kernel
+def hash_name(name: InBytes, at: i64, length: i64, seed: u64) -> i64:
+    mixed: u64 = seed ^ length
+    word: u64
+    prime: u64 = 0x9E3779B97F4A7C15
+    k: i64
+    while length >= 8:
+        mixed = ((mixed ^ load64(name, at)) * prime) & M64
+        mixed ^= mixed >> 32
+        at += 8
+        length -= 8
+    word = 0
+    for k in range(length):
+        word = (word << 8) | name[at + k]
+    mixed = ((mixed ^ word) * prime) & M64
+    mixed ^= mixed >> 32
+    mixed = (mixed * prime) & M64
+    return signed(mixed >> 20)
+
+
+@kernel
+def intern_name(
+    name: InBytes, at: i64, length: i64, keys: OutBytes, keys_size: i64, info: OutInts, info_size: i64, table: OutInts, slots: i64, state: OutInts
+) -> i64:
+    """The number of a field name, new or known; -1 where it has no room (STATE_NEED says which)."""
+    mixed: i64 = hash_name(name, at, length, state[STATE_SEED] & M64)
+    slot: i64 = mixed & (slots - 1)
+    key: i64
+    start: i64
+    prefix: i64 = 0
+    k: i64
+    while table[slot] != 0:
+        key = table[slot]
+        if info[key * KEY + KEY_HASH] == mixed and info[key * KEY + KEY_LENGTH] == length:
+            if same_bytes(keys, info[key * KEY + KEY_START], name, at, length):
+                return key
+        slot = (slot + 1) & (slots - 1)
+    key = state[STATE_KEYS]
+    start = state[STATE_KEY_BYTES]
+    if (key + 1) * KEY > info_size:
+        state[STATE_NEED] = NEED_KEYS
+        return -1
+    if start + length + PADDING > keys_size:
+        state[STATE_NEED] = NEED_KEY_BYTES
+        state[STATE_NEED_SIZE] = start + length + PADDING
+        return -1
+    copy_bytes(keys, start, name, at, length)
+    for k in range(7):
+        prefix = (prefix << 8) | (name[at + k] if k < length else 0)
+    info[key * KEY + KEY_START] = start
+    info[key * KEY + KEY_LENGTH] = length
+    info[key * KEY + KEY_HASH] = mixed
+    info[key * KEY + KEY_PREFIX] = prefix
+    info[key * KEY + KEY_NEXT] = 0
+    info[key * KEY + KEY_NEXT_BUT_ONE] = 0
+    info[key * KEY + KEY_SERIAL] = -1
+    info[key * KEY + KEY_LOCAL] = 0
+    table[slot] = key
+    state[STATE_KEYS] = key + 1
+    state[STATE_KEY_BYTES] = start + length
+    return key
+
+
+@kernel
+def names_in_order(info: InInts, keys: InBytes, one: i64, other: i64) -> i64:
+    """1 if name `one` comes before name `other` by unsigned bytes."""
+    k: i64
+    length: i64
+    a: i64 = info[one * KEY + KEY_PREFIX]
+    b: i64 = info[other * KEY + KEY_PREFIX]
+    if a != b:
+        return 1 if a < b else 0
+    a = info[one * KEY + KEY_START]
+    b = info[other * KEY + KEY_START]
+    length = info[one * KEY + KEY_LENGTH]
+    if info[other * KEY + KEY_LENGTH] < length:
+        length = info[other * KEY + KEY_LENGTH]
+    for k in range(length):
+        if keys[a + k] != keys[b + k]:
+            return 1 if keys[a + k] < keys[b + k] else 0
+    return 1 if info[one * KEY + KEY_LENGTH] < info[other * KEY + KEY_LENGTH] else 0
+
+
+@kernel
+def sort_names(names: OutInts, at: i64, count: i64, spare: i64, info: InInts, keys: InBytes) -> i64:
+    """Sort name numbers at `at` by their bytes, merging runs by way of `spare`; returns where the sorted ones are."""
+    width: i64 = 1
+    left: i64
+    middle: i64
+    right: i64
+    a: i64
+    b: i64
+    k: i64
+    while width < count:
+        left = 0
+        while left < count:
+            middle = left + width if left + width < count else count
+            right = left + 2 * width if left + 2 * width < count else count
+            a = left
+            b = middle
+            for k in range(left, right):
+                if b >= right or (a < middle and names_in_order(info, keys, names[at + b], names[at + a]) == 0):
+                    names[spare + k] = names[at + a]
+                    a += 1
+                else:
+                    names[spare + k] = names[at + b]
+                    b += 1
+            left += 2 * width
+        k = at
+        at = spare
+        spare = k
+        width *= 2
+    return at
+
+
+@kernel
+def rank_names(ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state: OutInts) -> i64:
+    """Put all names known by now in order: ranked[r] is the name of rank r, ranked[spare + name] its rank."""
+    count: i64 = state[STATE_KEYS] - 1
+    k: i64
+    at: i64
+    for k in range(count):
+        ranked[k] = k + 1
+    at = sort_names(ranked, 0, count, spare, info, keys)
+    if at != 0:
+        for k in range(count):
+            ranked[k] = ranked[at + k]
+    for k in range(count):
+        ranked[spare + ranked[k]] = k
+    state[STATE_RANKED] = count
+    state[STATE_RANKED_AT] = state[STATE_SERIAL]
+    return 0
+
+
+@kernel
+def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state: OutInts) -> i64:
+    """Sort a row's name numbers, at 0, by their bytes; returns where they are then.
+
+    Names are ranked once, and again only when as many rows have passed as there are names. With ranks, bits in ranked[2 * spare:]
+    (one for each rank, and one for each word of those; all zero between calls) put the names in order.
+    """
+    k: i64
+    bits: i64
+    tops: i64
+    rank: i64
+    word: i64
+    top: i64
+    at: i64
+    found: i64
+    one: i64 = 1
+    all_ranked: i64 = 1
+    for k in range(count):
+        if names[k] > state[STATE_RANKED]:
+            all_ranked = 0
+    if all_ranked == 0:
+        if state[STATE_SERIAL] - state[STATE_RANKED_AT] < state[STATE_KEYS]:
+            return sort_names(names, 0, count, count, info, keys)
+        rank_names(ranked, spare, info, keys, state)
+    bits = 2 * spare
+    tops = bits + (spare >> 5) + 1
+    for k in range(count):
+        rank = ranked[spare + names[k]]
+        ranked[bits + (rank >> 5)] |= one << (rank & 31)
+        ranked[tops + (rank >> 10)] |= one << ((rank >> 5) & 31)
+    found = 0
+    for k in range((state[STATE_RANKED] >> 10) + 1):
+        top = ranked[tops + k]
+        ranked[tops + k] = 0
+        while top:
+            at = (k << 5) + trailing_zeros(top)
+            top &= top - 1
+            word = ranked[bits + at]
+            ranked[bits + at] = 0
+            while word:
+                names[found] = ranked[(at << 5) + trailing_zeros(word)]
+                found += 1
+                word &= word - 1
+    return 0

@@ -1,0 +1,517 @@
+"""One dictionary for many rows: their field names collected, and their values rewritten to the ids of that dictionary.
+
+`collect_names` interns the names of all rows' dictionaries; `group_rows` makes groups of neighbouring rows that together
+have few names, and their dictionaries; `rewrite_rows` reads values to a tape and writes them again with the new ids.
+"""
+
+from __future__ import annotations
+
+from varquet.kernels.source._bytes import (
+    BASIC_OBJECT,
+    DICT_COUNT,
+    FRAME_COUNT,
+    FRAME_ID_WIDTH,
+    FRAME_IDS,
+    FRAME_KIND,
+    FRAME_NEXT,
+    FRAME_SLOTS,
+    FRAME_TOTAL,
+    FRAME_VALUES,
+    MAX_EXPANSION,
+    ROW_DICT,
+    ROW_NAMES,
+    ROW_NEED,
+    ROW_OFFSET,
+    ROW_OUT,
+    child_at,
+    find_name,
+    open_container,
+    open_dictionary,
+    scalar_size,
+)
+from varquet.kernels.source._codes import (
+    BAD_DUPLICATE_NAME,
+    BAD_EXPANSION,
+    BAD_FIELD_ID,
+    BAD_VALUE_EMPTY,
+    NEED_NOTHING,
+    NEED_STACK,
+    NEED_TAPE,
+    NEED_VALUE,
+)
+from varquet.kernels.source._interning import KEY, KEY_LENGTH, KEY_START, PADDING, STATE_NEED, intern_name, rank_names, sort_row_names
+from varquet.kernels.source._tape import KIND_ARRAY, KIND_OBJECT, KIND_RAW, NODE, size_again, width_of, write_row
+from varquet.kernels.source.dialect import (
+    InBytes,
+    InBytesView,
+    InInts,
+    InIntsView,
+    OutBytes,
+    OutBytesView,
+    OutInts,
+    OutIntsView,
+    copy_bytes,
+    i64,
+    in_bytes,
+    in_ints,
+    kernel,
+    load_le,
+    nogil,
+    out_bytes,
+    out_ints,
+    same_bytes,
+    store_le,
+)
+
+
+def collect_names(
+    metadata: InBytesView,
+    metadata_offsets: InIntsView,
+    valid: InBytesView,
+    first: i64,
+    last: i64,
+    keys: OutBytesView,
+    info: OutIntsView,
+    table: OutIntsView,
+    found_starts: OutIntsView,
+    found_counts: OutIntsView,
+    found: OutIntsView,
+    status: OutIntsView,
+    interned: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Intern the names of the dictionaries of rows `first` to `last`; the row reached.
+
+    Field id f of row k is name found[found_starts[k] + f], of found_counts[k]; rows with the metadata of the row before share
+    its part of `found`, of which ROW_OUT is used. ROW_NEED is what is too small.
+    """
+    row: i64 = first
+    code: i64
+    size: i64
+    field: i64
+    key: i64
+    before: i64 = first - 1
+    metadata_p: InBytes = in_bytes(metadata)
+    metadata_offsets_p: InInts = in_ints(metadata_offsets)
+    valid_p: InBytes = in_bytes(valid)
+    keys_p: OutBytes = out_bytes(keys)
+    keys_size: i64 = len(keys)
+    info_p: OutInts = out_ints(info)
+    info_size: i64 = len(info)
+    table_p: OutInts = out_ints(table)
+    slots: i64 = len(table)
+    found_starts_p: OutInts = out_ints(found_starts)
+    found_counts_p: OutInts = out_ints(found_counts)
+    found_p: OutInts = out_ints(found)
+    found_size: i64 = len(found)
+    status_p: OutInts = out_ints(status)
+    interned_p: OutInts = out_ints(interned)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while row < last:
+            found_starts_p[row] = 0
+            found_counts_p[row] = 0
+            if valid_p[row]:
+                size = metadata_offsets_p[row + 1] - metadata_offsets_p[row]
+                if (
+                    before >= 0
+                    and valid_p[before]
+                    and size == metadata_offsets_p[before + 1] - metadata_offsets_p[before]
+                    and same_bytes(metadata_p, metadata_offsets_p[row], metadata_p, metadata_offsets_p[before], size)
+                ):
+                    found_starts_p[row] = found_starts_p[before]
+                    found_counts_p[row] = found_counts_p[before]
+                    status_p[row] = status_p[before]
+                else:
+                    code = open_dictionary(metadata_p, metadata_offsets_p[row], metadata_offsets_p[row + 1], state_p)
+                    if code < 0:
+                        status_p[row] = -code
+                    else:
+                        if state_p[ROW_OUT] + state_p[ROW_DICT + DICT_COUNT] > found_size:
+                            state_p[ROW_NEED] = NEED_STACK
+                            break
+                        for field in range(state_p[ROW_DICT + DICT_COUNT]):
+                            code = find_name(metadata_p, state_p, field, ROW_NAMES)
+                            if code < 0:
+                                break
+                            key = intern_name(
+                                metadata_p,
+                                state_p[ROW_NAMES],
+                                state_p[ROW_NAMES + 1],
+                                keys_p,
+                                keys_size,
+                                info_p,
+                                info_size,
+                                table_p,
+                                slots,
+                                interned_p,
+                            )
+                            if key < 0:
+                                state_p[ROW_NEED] = interned_p[STATE_NEED]
+                                break
+                            found_p[state_p[ROW_OUT] + field] = key
+                        if state_p[ROW_NEED] != NEED_NOTHING:
+                            break
+                        if code < 0:
+                            status_p[row] = -code
+                        else:
+                            found_starts_p[row] = state_p[ROW_OUT]
+                            found_counts_p[row] = state_p[ROW_DICT + DICT_COUNT]
+                            state_p[ROW_OUT] += state_p[ROW_DICT + DICT_COUNT]
+            before = row
+            row += 1
+    return row
+
+
+@kernel
+def close_group(
+    first: i64,
+    last: i64,
+    members: OutInts,
+    count: i64,
+    ranked: OutInts,
+    spare: i64,
+    locals_of: OutInts,
+    found_starts: InInts,
+    found_counts: InInts,
+    found: InInts,
+    id_starts: OutInts,
+    ids: OutInts,
+    ids_used: i64,
+    groups: OutInts,
+    group: i64,
+    keys: InBytes,
+    info: OutInts,
+    metadata: OutBytes,
+    to: i64,
+    interned: OutInts,
+) -> i64:
+    """Write the dictionary of rows `first` to `last`, whose `count` names are members, and their ids; ids_used then."""
+    k: i64
+    row: i64
+    field: i64
+    key: i64
+    at: i64 = sort_row_names(members, count, ranked, spare, info, keys, interned)
+    total: i64 = 0
+    width: i64
+    before: i64 = -1
+    for k in range(count):
+        locals_of[members[at + k]] = k
+        total += info[members[at + k] * KEY + KEY_LENGTH]
+    width = width_of(total if total > count else count)
+    metadata[to] = 1 | ((width - 1) << 6) | (16 if count > 0 else 0)
+    store_le(metadata, to + 1, count, width)
+    total = 0
+    for k in range(count):
+        key = members[at + k]
+        store_le(metadata, to + 1 + (k + 1) * width, total, width)
+        copy_bytes(metadata, to + 1 + (count + 2) * width + total, keys, info[key * KEY + KEY_START], info[key * KEY + KEY_LENGTH])
+        total += info[key * KEY + KEY_LENGTH]
+    store_le(metadata, to + 1 + (count + 1) * width, total, width)
+    for row in range(first, last):
+        groups[row] = group
+        if before >= 0 and found_starts[row] == found_starts[before] and found_counts[row] == found_counts[before]:
+            id_starts[row] = id_starts[before]
+        else:
+            id_starts[row] = ids_used
+            for field in range(found_counts[row]):
+                ids[ids_used + field] = locals_of[found[found_starts[row] + field]]
+            ids_used += found_counts[row]
+        before = row
+    return ids_used
+
+
+def group_rows(
+    rows: i64,
+    most: i64,
+    found_starts: InIntsView,
+    found_counts: InIntsView,
+    found: InIntsView,
+    members: OutIntsView,
+    stamps: OutIntsView,
+    locals_of: OutIntsView,
+    ranked: OutIntsView,
+    spare: i64,
+    id_starts: OutIntsView,
+    ids: OutIntsView,
+    groups: OutIntsView,
+    keys: InBytesView,
+    info: OutIntsView,
+    metadata: OutBytesView,
+    metadata_offsets: OutIntsView,
+    interned: OutIntsView,
+) -> i64:
+    """Group neighbouring rows that have at most `most` names together (a single row may have more); how many groups.
+
+    Row k is in group groups[k], its field id f becomes ids[id_starts[k] + f], and the dictionary of group g ends at
+    metadata_offsets[g + 1]. `stamps` is all -1 before; members has room for all names twice; `ids` for the counts of all rows;
+    `metadata` for all names of all rows with four bytes more for each and for each row 16.
+    """
+    row: i64
+    field: i64
+    key: i64
+    first: i64 = 0
+    group: i64 = 0
+    count: i64 = 0
+    added: i64
+    ids_used: i64 = 0
+    size: i64 = 0
+    added_size: i64
+    to: i64 = 0
+    same: i64
+    found_starts_p: InInts = in_ints(found_starts)
+    found_counts_p: InInts = in_ints(found_counts)
+    found_p: InInts = in_ints(found)
+    members_p: OutInts = out_ints(members)
+    stamps_p: OutInts = out_ints(stamps)
+    locals_p: OutInts = out_ints(locals_of)
+    ranked_p: OutInts = out_ints(ranked)
+    id_starts_p: OutInts = out_ints(id_starts)
+    ids_p: OutInts = out_ints(ids)
+    groups_p: OutInts = out_ints(groups)
+    keys_p: InBytes = in_bytes(keys)
+    info_p: OutInts = out_ints(info)
+    metadata_p: OutBytes = out_bytes(metadata)
+    metadata_offsets_p: OutInts = out_ints(metadata_offsets)
+    interned_p: OutInts = out_ints(interned)
+    with nogil:
+        rank_names(ranked_p, spare, info_p, keys_p, interned_p)
+        metadata_offsets_p[0] = 0
+        for row in range(rows + 1):
+            added = 0
+            added_size = 0
+            same = 0
+            if row < rows:
+                same = 1 if row > first and found_starts_p[row] == found_starts_p[row - 1] else 0
+                if same == 0:
+                    for field in range(found_counts_p[row]):
+                        key = found_p[found_starts_p[row] + field]
+                        if stamps_p[key] != group:
+                            stamps_p[key] = group
+                            members_p[count + added] = key
+                            added += 1
+                            added_size += info_p[key * KEY + KEY_LENGTH]
+                if row == first or count + added <= most:
+                    count += added
+                    size += added_size
+                    continue
+            if row > first:
+                ids_used = close_group(
+                    first,
+                    row,
+                    members_p,
+                    count,
+                    ranked_p,
+                    spare,
+                    locals_p,
+                    found_starts_p,
+                    found_counts_p,
+                    found_p,
+                    id_starts_p,
+                    ids_p,
+                    ids_used,
+                    groups_p,
+                    group,
+                    keys_p,
+                    info_p,
+                    metadata_p,
+                    to,
+                    interned_p,
+                )
+                to += 1 + (count + 2) * width_of(size if size > count else count) + size
+                group += 1
+                metadata_offsets_p[group] = to
+            if row < rows:
+                # The row that did not fit begins the next group.
+                first = row
+                count = 0
+                size = 0
+                for field in range(found_counts_p[row]):
+                    key = found_p[found_starts_p[row] + field]
+                    if stamps_p[key] != group:
+                        stamps_p[key] = group
+                        members_p[count] = key
+                        count += 1
+                        size += info_p[key * KEY + KEY_LENGTH]
+    return group
+
+
+@kernel
+def read_to_tape(
+    value: InBytes,
+    start: i64,
+    end: i64,
+    ids: InInts,
+    id_start: i64,
+    id_count: i64,
+    tape: OutInts,
+    tape_size: i64,
+    stack: OutInts,
+    stack_size: i64,
+    state: OutInts,
+) -> i64:
+    """Read one object or array to the tape, its scalars as they stand; 0, minus a code, or a need."""
+    node: i64 = 0
+    depth: i64 = 0
+    at: i64 = start
+    limit: i64 = end
+    name: i64 = 0
+    size: i64
+    frame: i64 = 0
+    open_node: i64
+    budget: i64 = MAX_EXPANSION * (end - start)
+    while True:
+        state[ROW_OFFSET] = at - start
+        if node + NODE > tape_size:
+            return NEED_TAPE
+        if at >= limit:
+            return -BAD_VALUE_EMPTY
+        if value[at] & 3 < BASIC_OBJECT:
+            size = scalar_size(value, at, limit)
+            if size < 0:
+                return size
+            tape[node] = KIND_RAW | name
+            tape[node + 1] = at
+            tape[node + 2] = size
+            tape[node + 3] = size
+            node += NODE
+        else:
+            # A frame has one slot more: the node that it fills.
+            if (depth + 1) * (FRAME_SLOTS + 1) > stack_size:
+                return NEED_STACK
+            frame = depth * (FRAME_SLOTS + 1)
+            size = open_container(value, at, limit, stack, frame)
+            if size < 0:
+                return size
+            stack[frame + FRAME_SLOTS] = node
+            tape[node] = (KIND_OBJECT if stack[frame + FRAME_KIND] == BASIC_OBJECT else KIND_ARRAY) | name
+            tape[node + 2] = stack[frame + FRAME_COUNT]
+            tape[node + 3] = 0
+            node += NODE
+            depth += 1
+        budget -= size
+        if budget < 0:
+            return -BAD_EXPANSION
+        while depth > 0:
+            frame = (depth - 1) * (FRAME_SLOTS + 1)
+            if stack[frame + FRAME_NEXT] < stack[frame + FRAME_COUNT]:
+                break
+            open_node = stack[frame + FRAME_SLOTS]
+            tape[open_node + 1] = node
+            depth -= 1
+        if depth == 0:
+            return 0
+        name = 0
+        if stack[frame + FRAME_KIND] == BASIC_OBJECT:
+            size = load_le(
+                value,
+                stack[frame + FRAME_IDS] + stack[frame + FRAME_NEXT] * stack[frame + FRAME_ID_WIDTH],
+                stack[frame + FRAME_ID_WIDTH],
+            )
+            if size >= id_count:
+                return -BAD_FIELD_ID
+            name = ids[id_start + size] << 16
+        at = child_at(value, stack, frame, stack[frame + FRAME_NEXT])
+        if at < 0:
+            return at
+        limit = stack[frame + FRAME_VALUES] + stack[frame + FRAME_TOTAL]
+        stack[frame + FRAME_NEXT] += 1
+
+
+def rewrite_rows(
+    value: InBytesView,
+    value_offsets: InIntsView,
+    value_valid: InBytesView,
+    rows: InIntsView,
+    first: i64,
+    last: i64,
+    id_starts: InIntsView,
+    id_counts: InIntsView,
+    ids: InIntsView,
+    ranks: InIntsView,
+    tape: OutIntsView,
+    stack: OutIntsView,
+    sorting: OutIntsView,
+    out: OutBytesView,
+    out_offsets: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Write values `first` to `last` again with the ids that group_rows has found; the value reached.
+
+    ranks[n] is n: a new id is also the place of its name in the order of names. `sorting` has room for three numbers for
+    each node of the tape, and for 64.
+    """
+    instance: i64 = first
+    row: i64
+    at: i64
+    end: i64
+    code: i64
+    value_p: InBytes = in_bytes(value)
+    value_size: i64 = len(value)
+    value_offsets_p: InInts = in_ints(value_offsets)
+    value_valid_p: InBytes = in_bytes(value_valid)
+    rows_p: InInts = in_ints(rows)
+    id_starts_p: InInts = in_ints(id_starts)
+    id_counts_p: InInts = in_ints(id_counts)
+    ids_p: InInts = in_ints(ids)
+    ranks_p: InInts = in_ints(ranks)
+    names: i64 = len(ranks)
+    tape_p: OutInts = out_ints(tape)
+    tape_size: i64 = len(tape)
+    stack_p: OutInts = out_ints(stack)
+    stack_size: i64 = len(stack)
+    sorting_p: OutInts = out_ints(sorting)
+    out_p: OutBytes = out_bytes(out)
+    out_size: i64 = len(out)
+    out_offsets_p: OutInts = out_ints(out_offsets)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while instance < last:
+            if value_valid_p[instance]:
+                row = rows_p[instance]
+                at = value_offsets_p[instance]
+                end = value_offsets_p[instance + 1]
+                if at < end and value_p[at] & 3 < BASIC_OBJECT:
+                    if state_p[ROW_OUT] + end - at > out_size:
+                        state_p[ROW_NEED] = NEED_VALUE
+                        break
+                    copy_bytes(out_p, state_p[ROW_OUT], value_p, at, end - at)
+                    state_p[ROW_OUT] += end - at
+                else:
+                    code = read_to_tape(
+                        value_p,
+                        at,
+                        end,
+                        ids_p,
+                        id_starts_p[row],
+                        id_counts_p[row],
+                        tape_p,
+                        tape_size,
+                        stack_p,
+                        stack_size,
+                        state_p,
+                    )
+                    if code > 0:
+                        state_p[ROW_NEED] = code
+                        break
+                    if code == 0:
+                        size_again(tape_p, ranks_p, 0)
+                        if state_p[ROW_OUT] + tape_p[3] + PADDING > out_size:
+                            state_p[ROW_NEED] = NEED_VALUE
+                            break
+                        code = write_row(
+                            value_p, value_size, value_p, tape_p, ranks_p, 0, names, sorting_p, out_p, state_p[ROW_OUT]
+                        )
+                        if code < 0:
+                            code = -BAD_DUPLICATE_NAME
+                        else:
+                            state_p[ROW_OUT] = code
+                    if code < 0:
+                        status_p[row] = -code | (state_p[ROW_OFFSET] << 8)
+            instance += 1
+            out_offsets_p[instance] = state_p[ROW_OUT]
+    return instance
