@@ -11,6 +11,8 @@ What is checked, and what memory the verbs may take, is said in fuzz/verbs.py.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -37,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ["VARQUET_KERNELS"] = options.build
     if options.reproduce:
         return _reproduce(Path(options.reproduce), options)
-    numbers = [options.batch] if options.batch is not None else range(-(-options.inputs // options.size))
+    numbers = itertools.count() if options.batch is None else [options.batch]
     print(f"{options.inputs:,} inputs, seed {options.seed}, {options.build} kernels, batches of {options.size:,}", flush=True)
     started = shown = time.monotonic()
     total = None
@@ -52,6 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
             total = figures
         else:
             total.add(figures)
+        if total.counts["inputs"] >= options.inputs:
+            break
         if time.monotonic() - shown > _PROGRESS_SECONDS:
             shown = time.monotonic()
             print(f"  {total.counts['inputs']:>9,} inputs, {shown - started:6.0f} s", file=sys.stderr, flush=True)
@@ -64,7 +68,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Send damaged inputs through every verb of varquet.")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="how many Variants, and how many texts (default 1,000,000)")
     parser.add_argument("--seed", type=int, default=0, help="which inputs (default 0)")
-    parser.add_argument("--build", default="checked", choices=("compiled", "checked", "interpreted"), help="which kernels (default checked)")
+    parser.add_argument(
+        "--build", default="checked", choices=("compiled", "checked", "interpreted"), help="which kernels (default checked)"
+    )
     parser.add_argument("--size", type=int, default=1000, help="inputs in a batch (default 1,000)")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds after which a batch hangs (default 120)")
     parser.add_argument("--batch", type=int, help="run this batch only")
@@ -107,16 +113,17 @@ class _Worker:
 def _serve(theirs: Connection) -> None:
     from fuzz import verbs
 
-    verbs.warm_up(batch(0, 0, 200))
+    with contextlib.suppress(Exception):  # the first batch will say the same
+        verbs.warm_up(batch(0, 0, 200))
     while True:
         request = theirs.recv()
         kind, number = request[0], request[2]
         inputs = batch(*request[1:]) if kind == "batch" else request[1]
         try:
             theirs.send((verbs.run(inputs, number), None))
-        except verbs.Failure as failure:
-            theirs.send((None, f"{failure.verb}: {failure.what}"))
-        except BaseException as error:
+        except verbs.FaultError as failure:
+            theirs.send((None, str(failure)))
+        except Exception as error:
             theirs.send((None, f"{type(error).__name__}: {error}"))
 
 

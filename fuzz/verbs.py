@@ -26,8 +26,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import Any, Final, TypeVar
+from unittest import mock
 
 import pyarrow as pa
 
@@ -37,9 +39,11 @@ from varquet.columns import extract as extracting
 from varquet.errors import InvalidVariantError, VarquetError
 from varquet.variant import Variant, decode
 from varquet.variant import to_json as reference_to_json
+from varquet.variant.cast import try_cast
+from varquet.variant.decode import decode_value
 from varquet.variant.model import NULL, Node
 
-__all__ = ["FLOOR", "PATHS", "PEAK", "TARGETS", "Failure", "Figures", "run", "warm_up"]
+__all__ = ["FLOOR", "PATHS", "PEAK", "TARGETS", "FaultError", "Figures", "run", "warm_up"]
 
 PATHS: Final = ("$", "$.a", "$[0]", "$.b", "$[-1]", "$.a.b", "$.a[0]", "$[1].a", "$['']", "$['\uff5e']", "$.k1", "$[255]")
 TARGETS: Final = (
@@ -58,12 +62,11 @@ FLOOR: Final = 32 << 20
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Failure(Exception):
+class FaultError(Exception):
     """A verb did what it must not do."""
 
-    verb: str
-    what: str
+    def __init__(self, verb: str, what: str) -> None:
+        super().__init__(f"{verb}: {what}")
 
 
 @dataclass
@@ -83,7 +86,7 @@ class Figures:
 
 
 def run(inputs: Batch, number: int) -> Figures:
-    """Send a batch through all verbs; raises Failure, or whatever a verb raised that it must not raise."""
+    """Send a batch through all verbs; raises FaultError, or whatever a verb raised that it must not raise."""
     figures = Figures()
     with _peak_memory(figures, max(1, inputs.size())):
         _send(inputs, number, figures)
@@ -111,12 +114,12 @@ def _called(verb: str, call: Callable[[], T]) -> T:
     try:
         return call()
     except Exception as error:
-        raise Failure(verb, f"{type(error).__name__}: {error}") from error
+        raise FaultError(verb, f"{type(error).__name__}: {error}") from error
 
 
 def _demand(holds: bool, verb: str, what: str) -> None:
     if not holds:
-        raise Failure(verb, what)
+        raise FaultError(verb, what)
 
 
 def _column(rows: list[Row]) -> pa.StructArray:
@@ -153,7 +156,7 @@ def _longest_name(metadata: bytes) -> int:
     width = (metadata[0] >> 6) + 1
     count = int.from_bytes(metadata[1 : 1 + width], "little")
     offsets = [int.from_bytes(metadata[1 + i * width : 1 + (i + 1) * width], "little") for i in range(1, count + 2)]
-    return max((after - before for before, after in zip(offsets, offsets[1:], strict=False)), default=0)
+    return max((after - before for before, after in pairwise(offsets)), default=0)
 
 
 def _extract(rows: list[Row], number: int, figures: Figures, *, are_variants: bool) -> None:
@@ -195,13 +198,8 @@ def _every_row() -> Iterator[None]:
         except InvalidVariantError:
             return None
 
-    raise_first, decode_value, try_cast = extracting._raise_first, extracting.decode_value, extracting.try_cast
-    extracting._raise_first = lambda status, first: None
-    extracting.decode_value, extracting.try_cast = decoded, casted
-    try:
+    with mock.patch.multiple(extracting, _raise_first=lambda status, first: None, decode_value=decoded, try_cast=casted):
         yield
-    finally:
-        extracting._raise_first, extracting.decode_value, extracting.try_cast = raise_first, decode_value, try_cast
 
 
 def _parse(texts: list[bytes], number: int, figures: Figures) -> None:

@@ -10,7 +10,7 @@ from strategies import EDGE_KEYS, json_texts
 __all__ = ["damaged_json", "texts_with_duplicates"]
 
 _TELLING = [
-    *(bytes((byte,)) for byte in b'{}[],:"\\/0123456789+-.eEtfnu \t\n\r\x00\x1f\x7f\x80\xbf\xc0\xed\xf4\xff\xef#\''),
+    *(bytes((byte,)) for byte in b"{}[],:\"\\/0123456789+-.eEtfnu \t\n\r\x00\x1f\x7f\x80\xbf\xc0\xed\xf4\xff\xef#'"),
     *(b"null", b"true", b"false", b"NaN", b"Infinity", b"-", b"-0", b"00", b"1e400", b"1e", b"1.", b".5", b"1e+", b"0.0e-999", b"1e999"),
     *(b'""', b'"a":', b"\\u", b"\\ud83d", b"\\ude00", b"\\ud83d\\ude00", b"\\u0041", b"\\x", b"\\u12", b"\\ud83d\\u00e9", b"\\ud83d\\uzz"),
     *(b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x9f\x98\x80", b"\xc3\xa9", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\xe0\x80\x80"),

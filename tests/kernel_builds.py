@@ -51,9 +51,7 @@ def _examples(build: str, share: float) -> int:
     return max(3, round(all_of_them * part))
 
 
-def law_on_every_build(
-    *strategies: st.SearchStrategy[Any], share: float = 1.0
-) -> Callable[[Callable[..., None]], Callable[[str], None]]:
+def law_on_every_build(*strategies: st.SearchStrategy[Any], share: float = 1.0) -> Callable[[Callable[..., None]], Callable[[str], None]]:
     """Make a test of a law: for every build, under `share` of the profile's number of examples."""
 
     def decorate(law: Callable[..., None]) -> Callable[[str], None]:

@@ -127,7 +127,7 @@ def _list_view(array: pa.Array, elements: pa.Array) -> pa.Array:
 def _fixed_size_list(array: pa.Array, elements: pa.Array) -> pa.Array:
     """Where all arrays have one length, and none is null."""
     lengths = set(pc.list_value_length(array).to_pylist())
-    if len(lengths) != 1 or lengths == {None}:
+    if len(lengths) != 1 or lengths <= {None, 0}:
         return _list(array, elements)
     return pa.FixedSizeListArray.from_arrays(elements, lengths.pop())
 

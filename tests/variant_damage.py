@@ -17,7 +17,12 @@ def damaged(row: tuple[bytes, bytes], choice: random.Random, *, other: tuple[byt
         metadata = _changed(metadata, choice, other[0])
     else:
         metadata, value = choice.choice(
-            ((other[0], value), (metadata, other[1]), (value, metadata), (_changed(metadata, choice, value), _changed(value, choice, metadata)))
+            (
+                (other[0], value),
+                (metadata, other[1]),
+                (value, metadata),
+                (_changed(metadata, choice, value), _changed(value, choice, metadata)),
+            )
         )
     return metadata, value
 

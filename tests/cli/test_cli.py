@@ -103,16 +103,24 @@ class TestProcess:
 
     @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
     def test_ctrl_c_leaves_no_file_behind(self, tmp_path: Path) -> None:
+        # Jobs in the background of a shell ignore Ctrl-C, and so would this one.
+        listening = (
+            "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+            "from varquet.cli.main import main; sys.exit(main())"
+        )
         process = subprocess.Popen(
-            [sys.executable, "-m", "varquet", "sample", "events", "-n", "50000000", "-o", "events.ndjson"],
+            [sys.executable, "-c", listening, "sample", "events", "-n", "50000000", "-o", "events.ndjson"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=tmp_path,
         )  # fmt: skip
-        end = time.monotonic() + 60
-        while not any(path.stat().st_size for path in tmp_path.iterdir()):
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
+        try:
+            end = time.monotonic() + 60
+            while not any(path.stat().st_size for path in tmp_path.iterdir()):
+                assert time.monotonic() < end
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
         assert (process.returncode, output, errors) == (130, b"", b"interrupted\n")
         assert list(tmp_path.iterdir()) == []
 

@@ -88,7 +88,7 @@ def test_odd_encodings_cast_as_in_the_reference(data: st.DataObject, node: Node)
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_values_at_the_edges_of_every_cast(build: str) -> None:
-    values = edge_values() + [time(0), time(86_399_999_999), identifier("F24F9B64-81FA-49D1-B74E-8C09A6E31C56")]
+    values = [*edge_values(), time(0), time(86_399_999_999), identifier("F24F9B64-81FA-49D1-B74E-8C09A6E31C56")]
     values += [kind(micros) for kind in (timestamp_nanos, timestamp_ntz_nanos) for micros in MICROS]
     assert len(values) > len(DAYS) + len(BINARIES)
     if build == "interpreted":

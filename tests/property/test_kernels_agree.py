@@ -13,6 +13,7 @@ from json_mistakes import damaged_json, texts_with_duplicates
 from kernel_builds import BUILDS, law_on_every_build, using
 from strategies import encodings, json_texts, nodes, physical
 from variant_columns import Row, column_of, nodes_column, rows_of
+from variant_damage import damaged
 
 import varquet as vq
 from varquet.errors import InvalidVariantError, JsonError
@@ -24,7 +25,6 @@ from varquet.variant import to_json as reference_to_json
 from varquet.variant.decode import read_container
 from varquet.variant.metadata import Metadata
 from varquet.variant.model import Node, Scalar
-from variant_damage import damaged
 
 # parse_json
 
@@ -91,7 +91,9 @@ def _expected(text: bytes, duplicate_keys: str) -> object:
 def test_rows_of_one_shape_and_of_many_are_parsed_alike(seed: int) -> None:
     """Names are predicted from the row before, shapes are remembered: a column must not depend on what came before."""
     choice = random.Random(seed)
-    names = [choice.choice(["a", "b", "ab", "abcdefgh", "abcdefghi", 'q\\"', "s\\\\", "n\\n", "\\u0061", "é", "", "long" * 9]) for _ in range(8)]
+    names = [
+        choice.choice(["a", "b", "ab", "abcdefgh", "abcdefghi", 'q\\"', "s\\\\", "n\\n", "\\u0061", "é", "", "long" * 9]) for _ in range(8)
+    ]
     texts = []
     for _ in range(40):
         fields = choice.sample(names, choice.randint(0, len(names)))
@@ -108,7 +110,9 @@ def test_rows_of_one_shape_and_of_many_are_parsed_alike(seed: int) -> None:
 
 
 # Without a compiler the large ones would take minutes.
-_COUNTS = [(build, count) for build in BUILDS for count in (255, 256, 257, 65_535, 65_536, 65_537) if build != "interpreted" or count < 1000]
+_COUNTS = [
+    (build, count) for build in BUILDS for count in (255, 256, 257, 65_535, 65_536, 65_537) if build != "interpreted" or count < 1000
+]
 
 
 @pytest.mark.parametrize(("build", "count"), _COUNTS)
@@ -183,7 +187,7 @@ def _reference_text(row: tuple[bytes, bytes]) -> str | None:
 
 
 def _is_refused(row: tuple[bytes, bytes], *, strict: bool) -> bool:
-    return vq.validate(column_of([row]), on_error="collect", strict=strict).num_rows > 0
+    return bool(vq.validate(column_of([row]), on_error="collect", strict=strict).num_rows)
 
 
 def _breaks_a_rule_for_writers(metadata: bytes, value: bytes) -> bool:

@@ -10,8 +10,8 @@ from decimal import Context, Decimal
 
 import pyarrow as pa
 import pytest
-from kernel_builds import BUILDS, law_on_every_build, using
 from hypothesis import strategies as st
+from kernel_builds import BUILDS, law_on_every_build, using
 from variant_columns import nodes_column, rows_of
 
 import varquet as vq
@@ -94,7 +94,7 @@ def test_random_doubles_are_correctly_rounded(seed: int) -> None:
 def _random_double(choice: random.Random) -> float:
     """Any finite double: all exponents alike, subnormal ones among them, or a short decimal."""
     if choice.random() < 0.2:
-        return choice.getrandbits(choice.randint(1, 53)) / 10 ** choice.randint(0, 22)
+        return choice.getrandbits(choice.randint(1, 53)) / float(10 ** choice.randint(0, 22))
     bits = choice.getrandbits(52) if choice.random() < 0.1 else choice.getrandbits(63)
     number: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
     return number if math.isfinite(number) else 1.5
@@ -130,7 +130,7 @@ def test_floating_point_numbers_are_written_as_the_reference_writes_them(seed: i
     doubles += [choice.randint(0, 10**15) / 10 ** choice.randint(0, 15) for _ in range(40)]
     doubles += [float(f"{choice.randint(1, 10 ** choice.randint(1, 17))}e{choice.randint(-20, 20)}") for _ in range(40)]
     singles = [struct.unpack("<f", choice.randbytes(4))[0] for _ in range(20)]
-    values: list[Node] = [Scalar(BY_NAME["double"], number) for number in doubles] + [Scalar(BY_NAME["float"], n) for n in singles]
+    values: list[Node] = [*(Scalar(BY_NAME["double"], number) for number in doubles), *(Scalar(BY_NAME["float"], n) for n in singles)]
     texts = vq.to_json(nodes_column(values))
     assert texts.to_pylist() == [reference_to_json(value) for value in values]
     again = rows_of(vq.parse_json(texts[: len(doubles)]))

@@ -21,9 +21,11 @@ from varquet.errors import UnsupportedTypeError
 
 __all__ = [
     "EXTENSION_NAME",
+    "SHARED_VARIANT",
     "VARIANT",
     "Column",
     "Flat",
+    "Spans",
     "VariantSlice",
     "binary_array",
     "bitmap",
@@ -33,6 +35,7 @@ __all__ = [
     "map_chunks",
     "plain",
     "slices",
+    "spans",
     "validity_of",
     "variant_array",
     "variant_children",
@@ -41,6 +44,9 @@ __all__ = [
 
 EXTENSION_NAME: Final = "arrow.parquet.variant"
 VARIANT: Final = pa.struct([pa.field("metadata", pa.binary(), nullable=False), pa.field("value", pa.binary(), nullable=False)])
+SHARED_VARIANT: Final = pa.struct(
+    [pa.field("metadata", pa.dictionary(pa.int32(), pa.binary()), nullable=False), pa.field("value", pa.binary(), nullable=False)]
+)
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -50,9 +56,13 @@ _INT32_MAX: Final = (1 << 31) - 1
 _NO_BYTES: Final[Bytes] = np.zeros(0, np.uint8)
 
 
-def variant_field(name: str, *, nullable: bool = True) -> pa.Field:
-    """A field for a Variant column, with Arrow's canonical extension name in its metadata."""
-    return pa.field(name, VARIANT, nullable=nullable, metadata={"ARROW:extension:name": EXTENSION_NAME, "ARROW:extension:metadata": ""})
+def variant_field(name: str, *, nullable: bool = True, shared_metadata: bool = False) -> pa.Field:
+    """A field for a Variant column, with Arrow's canonical extension name in its metadata.
+
+    With shared_metadata the metadata is dictionary-encoded, as `read` returns it: rows that have the same point to one copy.
+    """
+    kind = SHARED_VARIANT if shared_metadata else VARIANT
+    return pa.field(name, kind, nullable=nullable, metadata={"ARROW:extension:name": EXTENSION_NAME, "ARROW:extension:metadata": ""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +81,38 @@ class Flat:
 
 
 @dataclass(frozen=True, slots=True)
+class Spans:
+    """Byte strings that may share bytes: row k is data[starts[k]:ends[k]], null where valid[k] is 0."""
+
+    data: Bytes
+    starts: Ints
+    ends: Ints
+    valid: Bytes
+
+    def slice(self, first: int, last: int) -> Spans:
+        return Spans(self.data, self.starts[first:last], self.ends[first:last], self.valid[first:last])
+
+
+@dataclass(frozen=True, slots=True)
 class VariantSlice:
     """Rows of a variant column as kernels read them; a row is null where valid is 0, whatever its children say."""
 
-    metadata: Flat
+    metadata: Spans
     value: Flat
     valid: Bytes
+    metadata_array: pa.Array
+    """The metadata as Arrow has it, for results that keep it."""
 
     def __len__(self) -> int:
         return len(self.valid)
 
     def slice(self, first: int, last: int) -> VariantSlice:
-        return VariantSlice(self.metadata.slice(first, last), self.value.slice(first, last), self.valid[first:last])
+        return VariantSlice(
+            self.metadata.slice(first, last),
+            self.value.slice(first, last),
+            self.valid[first:last],
+            self.metadata_array.slice(first, last - first),
+        )
 
 
 def plain(array: pa.Array) -> pa.Array:
@@ -129,6 +159,20 @@ def flatten(array: pa.Array, what: str) -> Flat:
     return Flat(_NO_BYTES if data is None else np.frombuffer(data, np.uint8), places, validity_of(array))
 
 
+def spans(array: pa.Array, what: str) -> Spans:
+    """Like `flatten`, but a dictionary stays one: its rows point to the same bytes."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_dictionary(array.type):
+        entries = flatten(array.dictionary, what)
+        if len(entries):
+            valid = validity_of(array)
+            index = np.where(valid == 1, np.asarray(array.indices.fill_null(0), dtype=np.int64), 0)
+            return Spans(entries.data, entries.offsets[:-1][index], entries.offsets[1:][index], valid & entries.valid[index])
+    flat = flatten(array, what)
+    return Spans(flat.data, flat.offsets[:-1], flat.offsets[1:], flat.valid)
+
+
 def is_variant_type(kind: pa.DataType) -> bool:
     """Whether an Arrow type is a struct with `metadata` and `value`, found by name."""
     if isinstance(kind, pa.BaseExtensionType):
@@ -141,7 +185,8 @@ def variant_children(array: pa.Array) -> VariantSlice:
     array = plain(array)
     if pa.types.is_binary(array.type) and array.null_count == len(array):
         nothing = Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), np.zeros(len(array), np.uint8))
-        return VariantSlice(nothing, nothing, nothing.valid)
+        empty = binary_array(pa.py_buffer(b""), nothing.offsets, None)
+        return VariantSlice(spans(empty, "metadata"), nothing, nothing.valid, empty)
     if not is_variant_type(array.type):
         raise UnsupportedTypeError(
             f"expected a variant column, struct<metadata: binary, value: binary>, got {array.type}",
@@ -151,9 +196,12 @@ def variant_children(array: pa.Array) -> VariantSlice:
         raise UnsupportedTypeError("expected an unshredded variant column, got one with a typed_value")
     # StructArray.field ignores neither the parent's offset nor adds its nulls, which is what is wanted here.
     valid = validity_of(array)
-    metadata = flatten(array.field("metadata"), "binary metadata")
+    kept = array.field("metadata")
+    if not pa.types.is_dictionary(kept.type):
+        kept = plain(kept)
+    metadata = spans(kept, "binary metadata")
     value = flatten(array.field("value"), "binary values")
-    return VariantSlice(metadata, value, valid & metadata.valid & value.valid)
+    return VariantSlice(metadata, value, valid & metadata.valid & value.valid, kept)
 
 
 def slices(rows: int, size: int, *, rows_per_slice: int, size_per_slice: int) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from varquet import kernels
-from varquet.columns.arrow import VARIANT, Column, Flat, VariantSlice, binary_array, bitmap, grown, map_chunks, variant_array
+from varquet.columns.arrow import VARIANT, Column, VariantSlice, binary_array, bitmap, grown, map_chunks, variant_array
 from varquet.columns.findings import finding
 from varquet.columns.reading import Scratch, map_slices
 from varquet.columns.threads import thread_count
@@ -143,7 +143,8 @@ def _locate(part: VariantSlice, path: Path, first: int) -> tuple[Ints, Ints]:
     starts, ends, status = np.empty(rows, np.int64), np.empty(rows, np.int64), np.zeros(rows, np.int64)
     kernels.extract.locate_rows(
         part.metadata.data,
-        part.metadata.offsets,
+        part.metadata.starts,
+        part.metadata.ends,
         part.value.data,
         part.value.offsets,
         part.valid,
@@ -170,13 +171,7 @@ def _gather(part: VariantSlice, starts: Ints, ends: Ints) -> pa.Array:
     out = pa.allocate_buffer(int(np.sum(ends - starts)), resizable=True)
     offsets = np.zeros(len(part) + 1, np.int64)
     kernels.extract.gather_rows(part.value.data, starts, ends, len(part), np.frombuffer(out, np.uint8), offsets)
-    return variant_array(_shared(part.metadata), binary_array(out, offsets, None), (starts >= 0).astype(np.uint8))
-
-
-def _shared(flat: Flat) -> pa.Array:
-    """The same byte strings over the same buffer."""
-    first = int(flat.offsets[0])
-    return binary_array(pa.py_buffer(flat.data)[first : int(flat.offsets[-1])], flat.offsets - first, None)
+    return variant_array(part.metadata_array, binary_array(out, offsets, None), (starts >= 0).astype(np.uint8))
 
 
 def _read_fixed(
@@ -245,7 +240,7 @@ def _cast_slow(
         return array
     results: list[object] = []
     for row in rows.tolist():
-        metadata = part.metadata.data[part.metadata.offsets[row] : part.metadata.offsets[row + 1]].tobytes()
+        metadata = part.metadata.data[part.metadata.starts[row] : part.metadata.ends[row]].tobytes()
         value = part.value.data[starts[row] : ends[row]].tobytes()
         try:
             # Objects and arrays become text or nothing, and nothing is known without reading all of them.

@@ -63,7 +63,7 @@ def _write_slice(part: VariantSlice, first: int) -> tuple[pa.Array, list[tuple[i
     rows = len(part)
     scratch = Scratch()
     size = int(part.value.offsets[-1] - part.value.offsets[0])
-    names = int(part.metadata.offsets[-1] - part.metadata.offsets[0])
+    names = int(np.sum(part.metadata.ends - part.metadata.starts))
     text = pa.allocate_buffer(2 * size + names + 128, resizable=True)
     offsets = np.zeros(rows + 1, np.int64)
     status = np.zeros(rows, np.int64)
@@ -76,7 +76,8 @@ def _write_slice(part: VariantSlice, first: int) -> tuple[pa.Array, list[tuple[i
         rows,
         lambda row: kernels.to_json.to_json_rows(
             part.metadata.data,
-            part.metadata.offsets,
+            part.metadata.starts,
+            part.metadata.ends,
             part.value.data,
             part.value.offsets,
             part.valid,

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from varquet.columns.arrow import Column, Flat, VariantSlice, binary_array, bitmap, flatten, map_chunks, plain, validity_of, variant_array
+from varquet.columns.arrow import Column, Flat, VariantSlice, binary_array, bitmap, flatten, map_chunks, plain, spans, validity_of, variant_array
 from varquet.columns.arrow import VARIANT, slices, variant_children
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError
@@ -72,7 +72,7 @@ def shred(
         def shred_slice(task: tuple[int, int]) -> pa.Array:
             part = variants.slice(*task)
             root = take_apart(part, schema, names, exact_types=exact_types, first_row=before + task[0])
-            metadata = share_metadata(root, part, first_row=before + task[0]) if shared_metadata else _shared(part.metadata)
+            metadata = share_metadata(root, part, first_row=before + task[0]) if shared_metadata else part.metadata_array
             return _to_arrow(root, part, metadata)
 
         size = int(variants.value.offsets[-1] - variants.value.offsets[0])
@@ -110,20 +110,18 @@ def unshred(column: Column, *, strict: bool = False, threads: int | None = None)
         def unshred_slice(task: tuple[int, int]) -> pa.Array:
             array = chunk.slice(task[0], task[1] - task[0])
             valid = validity_of(array)
-            metadata = flatten(array.field("metadata"), "binary metadata")
+            kept = array.field("metadata")
+            if not pa.types.is_dictionary(kept.type):
+                kept = plain(kept)
             root = _from_arrow(array, schema, valid)
+            metadata = spans(kept, "binary metadata")
             value = put_together(root, metadata, valid, names, strict=strict, first_row=before + task[0])
-            return variant_array(_shared(metadata), value, valid)
+            return variant_array(kept, value, valid)
 
         tasks = slices(len(chunk), 0, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
         return list(in_order(unshred_slice, tasks, count))
 
     return map_chunks(column, unshred_chunk, VARIANT)
-
-
-def _shared(flat: Flat) -> pa.Array:
-    first = int(flat.offsets[0])
-    return binary_array(pa.py_buffer(flat.data)[first : int(flat.offsets[-1])], flat.offsets - first, None)
 
 
 def _to_arrow(root: Part, rows: VariantSlice, metadata: pa.Array) -> pa.StructArray:
@@ -218,8 +216,10 @@ def _masked(typed: pa.Array, here: Bytes) -> pa.Array:
 def _elements(lists: pa.Array) -> tuple[Ints, pa.StructArray]:
     """A list array's offsets from 0 on, and its elements."""
     kind = lists.type
-    if pa.types.is_fixed_size_list(kind) or not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        lists = lists.cast(pa.large_list(kind.value_field))
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        # Not by a cast: pyarrow's from list views writes wrong offsets.
+        lengths = np.asarray(pa.compute.fill_null(pa.compute.list_value_length(lists), 0), dtype=np.int64)
+        return np.concatenate([[0], np.cumsum(lengths)]), plain(lists.flatten())
     offsets = np.asarray(lists.offsets, dtype=np.int64)
     first = int(offsets[0]) if len(offsets) else 0
     last = int(offsets[-1]) if len(offsets) else 0

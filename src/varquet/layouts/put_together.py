@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import Flat, binary_array, grown, validity_of
+from varquet.columns.arrow import Flat, Spans, binary_array, grown, validity_of
 from varquet.columns.findings import finding
 from varquet.columns.reading import Scratch
 from varquet.kernels.source import _bytes as frames
@@ -25,7 +25,7 @@ _NO_BYTES = np.zeros(0, np.uint8)
 class _Builder:
     """One slice of a column while it is put together: the arena, and where each part's instances are in it."""
 
-    def __init__(self, metadata: Flat, valid: Bytes, names: NameTable, *, strict: bool, first_row: int) -> None:
+    def __init__(self, metadata: Spans, valid: Bytes, names: NameTable, *, strict: bool, first_row: int) -> None:
         self.metadata = metadata
         self.valid = valid
         self.names = names
@@ -48,7 +48,8 @@ class _Builder:
             return int(
                 kernels.unshred.match_names(
                     self.metadata.data,
-                    self.metadata.offsets,
+                    self.metadata.starts,
+                    self.metadata.ends,
                     self.valid,
                     row,
                     rows,
@@ -170,7 +171,8 @@ class _Builder:
             part,
             lambda instance, value, valid, starts, ends: kernels.unshred.unshred_objects(
                 self.metadata.data,
-                self.metadata.offsets,
+                self.metadata.starts,
+                self.metadata.ends,
                 self.slots,
                 self.fields,
                 len(self.names.number),
@@ -224,7 +226,7 @@ class _Builder:
         )
 
 
-def put_together(root: Part, metadata: Flat, valid: Bytes, names: NameTable, *, strict: bool = False, first_row: int = 0) -> pa.Array:
+def put_together(root: Part, metadata: Spans, valid: Bytes, names: NameTable, *, strict: bool = False, first_row: int = 0) -> pa.Array:
     """The value column of the parts' rows; a row that is missing where it must not be becomes a Variant null."""
     builder = _Builder(metadata, valid, names, strict=strict, first_row=first_row)
     builder.match()

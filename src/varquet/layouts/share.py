@@ -62,7 +62,8 @@ class _Sharing:
         while True:
             row = kernels.share.collect_names(
                 metadata.data,
-                metadata.offsets,
+                metadata.starts,
+                metadata.ends,
                 self.rows.valid,
                 row,
                 count,
@@ -92,7 +93,7 @@ class _Sharing:
         self.id_starts = np.zeros(count, np.int64)
         self.ids = np.empty(int(self.found_counts.sum()), np.int64)
         groups = np.zeros(count, np.int64)
-        names_size = int(self.rows.metadata.offsets[-1] - self.rows.metadata.offsets[0])
+        names_size = int(np.sum(self.rows.metadata.ends - self.rows.metadata.starts))
         metadata = np.empty(4 * len(self.ids) + names_size + 16 * count + 16, np.uint8)
         offsets = np.zeros(count + 2, np.int64)
         made = kernels.share.group_rows(

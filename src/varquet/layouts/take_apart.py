@@ -39,7 +39,8 @@ class _Column:
         starts, ends = np.empty(rows, np.int64), np.empty(rows, np.int64)
         kernels.extract.locate_rows(
             self.part.metadata.data,
-            self.part.metadata.offsets,
+            self.part.metadata.starts,
+            self.part.metadata.ends,
             self.data,
             self.part.value.offsets,
             self.part.valid,
@@ -67,7 +68,8 @@ class _Column:
             return int(
                 kernels.shred.match_rows(
                     self.part.metadata.data,
-                    self.part.metadata.offsets,
+                    self.part.metadata.starts,
+                    self.part.metadata.ends,
                     self.part.valid,
                     row,
                     rows,

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from varquet.columns.arrow import VARIANT, is_variant_type, variant_field
+from varquet.columns.arrow import SHARED_VARIANT, variant_field
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.parquet import unshred
 from varquet.parquet.footer import read_footer
@@ -34,7 +34,7 @@ def read(
 ) -> pa.Table:
     """Read Parquet files as one table in which every Variant column is a variant column, put together again.
 
-    Files may have different shredding schemas. Whatever a writer was allowed to do is accepted; what must be refused is, with
+    Its metadata is dictionary-encoded: many rows have the same. Files may have different shredding schemas. Whatever a writer was allowed to do is accepted; what must be refused is, with
     the rule, the column and the row.
 
     Args:
@@ -90,7 +90,8 @@ class OpenFile:
         self.path = path
         footer = read_footer(path)
         annotated = set(footer.variants())
-        self.file = pq.ParquetFile(path)
+        # Rows that share their metadata shall do so in memory too.
+        self.file = pq.ParquetFile(path, read_dictionary=[".".join((*variant, "metadata")) for variant in annotated])
         physical = self.file.schema_arrow
         if columns is not None:
             unknown = [name for name in columns if physical.get_field_index(name) < 0]
@@ -107,7 +108,11 @@ class OpenFile:
         self.schema = self.physical
         for position in self.variants:
             index = self.schema.get_field_index(position[0])
-            changed = replace_type(self.schema.field(index), position[1:], lambda field: variant_field(field.name, nullable=field.nullable))
+            changed = replace_type(
+                self.schema.field(index),
+                position[1:],
+                lambda field: variant_field(field.name, nullable=field.nullable, shared_metadata=True),
+            )
             self.schema = self.schema.set(index, changed)
 
     def _shredding(self, position: Position, field: pa.Field) -> ShreddingSchema:
@@ -144,8 +149,7 @@ class OpenFile:
                 error.row += before
             error.message = f"column {'.'.join(position)!r} of {self.path!r}: {error.message}"
             raise
-        assert is_variant_type(variants.type)
-        return variants if variants.type == VARIANT else variants.cast(VARIANT)
+        return variants if variants.type == SHARED_VARIANT else variants.cast(SHARED_VARIANT)
 
 
 def open_file(path: str, columns: Sequence[str] | None = None) -> OpenFile:

@@ -37,8 +37,8 @@ def test_any_depth(kind: str) -> None:
         column = vq.parse_json(pa.array([text, "1", text]))
         assert vq.to_json(column).to_pylist() == [text, "1", text]
         vq.validate(column, strict=True)
-        steps: list[str | int] = {"array": [0], "object": ["a"], "both": [0, "a"]}[kind]
-        inner = vq.to_json(vq.extract(column, vq.Path(tuple(steps * 100)))).to_pylist()
+        steps: tuple[str | int, ...] = (0,) if kind == "array" else ("a",) if kind == "object" else (0, "a")
+        inner = vq.to_json(vq.extract(column, vq.Path(steps * 100))).to_pylist()
         assert inner == [_nested(depth - 100 * len(steps), kind), None, _nested(depth - 100 * len(steps), kind)]
 
 

@@ -116,45 +116,51 @@ def test_the_type_is_the_one_of_variant_columns() -> None:
 
 # Errors
 
-MISTAKES = [
-    ("", "expected a value, got nothing - at row 0, byte 0. Hint: an empty text is no JSON value; null is"),
-    ("  ", "expected a value, got nothing - at row 0, byte 2. Hint: an empty text is no JSON value; null is"),
-    ('{"a":}', "expected a value, got '}' in {\"a\": >>> } - at row 0, byte 5"),
-    ('{"a" 1}', "expected ':', got '1' in {\"a\" >>> 1} - at row 0, byte 5"),
-    ('{"a":1 2}', "expected ',' or '}', got '2' in {\"a\":1 >>> 2} - at row 0, byte 7"),
-    ('{"a":1,}', "expected a field name in double quotes, got '}' in {\"a\":1, >>> } - at row 0, byte 7. Hint: there is no comma behind the last one"),
-    ("{'a':1}", "expected a field name in double quotes or '}', got ''' in { >>> 'a':1} - at row 0, byte 1. Hint: JSON quotes with \", not with '"),
-    ("[1,]", "expected a value, got ']' in [1, >>> ] - at row 0, byte 3. Hint: there is no comma behind the last one"),
-    ("[1 2]", "expected ',' or ']', got '2' in [1 >>> 2] - at row 0, byte 3"),
-    ("[1", "expected ',' or ']', got the end of the text in [1 >>> - at row 0, byte 2"),
-    ("1 2", "expected the end of the text, got '2' in 1 >>> 2 - at row 0, byte 2. Hint: a text holds one value; for one value per line, split it into lines first"),
-    ("01", "expected the end of the text, got '1' in 0 >>> 1 - at row 0, byte 1. Hint: numbers have no leading zeros"),
-    ("1.", "expected a digit, got the end of the text in 1. >>> - at row 0, byte 2"),
-    ("-", "expected a digit, got the end of the text in - >>> - at row 0, byte 1"),
-    ("+1", "expected a value, got '+1' in >>> +1 - at row 0, byte 0. Hint: numbers start with a digit or with -"),
-    ("NaN", "expected a value, got 'NaN' in >>> NaN - at row 0, byte 0. Hint: JSON has no NaN; use null or the string \"NaN\""),
-    ("[True]", "expected a value, got 'True' in [ >>> True] - at row 0, byte 1. Hint: it is true in JSON"),
-    ("nullx", "expected a value, got 'nullx' in >>> nullx - at row 0, byte 0"),
-    ("1e400", "expected a number within the range of a double, got '1e400' in >>> 1e400 - at row 0, byte 0"),
-    ('"a', "expected a closing '\"', got the end of the text in \"a >>> - at row 0, byte 2"),
-    ('"\\x"', 'expected an escape such as \\n, \\\\ or \\u0041, got \'\\x\' in " >>> \\x" - at row 0, byte 1'),
-    ('"\\u12"', 'expected four hexadecimal digits after \\u, got \'\\u12"\' in " >>> \\u12" - at row 0, byte 1'),
-    ('"\\ud800"', 'expected a low surrogate after a high one, got \'\\ud800\' in " >>> \\ud800" - at row 0, byte 1'),
-    ('"\\udc00"', 'expected a high surrogate before a low one, got \'\\udc00\' in " >>> \\udc00" - at row 0, byte 1'),
-    ('{"a":1,"a":2}', 'expected a field name that this object does not hold yet, got \'"a"\' in {"a":1, >>> "a":2} - at row 0, byte 7. Hint: duplicate_keys="last" keeps the last value of a name'),
-    (b'"\xff"', "expected text in UTF-8, got byte 0xff in \" >>> \\xff\" - at row 0, byte 1"),
-    (b'"\xed\xa0\x80"', "expected text in UTF-8, got byte 0xed in \" >>> \\xed\\xa0\\x80\" - at row 0, byte 1. Hint: half of a surrogate pair is no character"),
-    ('"a\nb"', "expected no control character inside a string, got U+000A in \"a >>> \\x0ab\" - at row 0, byte 2. Hint: write \\u000a"),
+# (text, message, byte, hint)
+MISTAKES: list[tuple[str | bytes, str, int, str | None]] = [
+    ("", "expected a value, got nothing", 0, "an empty text is no JSON value; null is"),
+    ("  ", "expected a value, got nothing", 2, "an empty text is no JSON value; null is"),
+    ('{"a":}', "expected a value, got '}' in {\"a\": >>> }", 5, None),
+    ('{"a" 1}', "expected ':', got '1' in {\"a\" >>> 1}", 5, None),
+    ('{"a":1 2}', "expected ',' or '}', got '2' in {\"a\":1 >>> 2}", 7, None),
+    ('{"a":1,}', "expected a field name in double quotes, got '}' in {\"a\":1, >>> }", 7, "there is no comma behind the last one"),
+    ("{'a':1}", "expected a field name in double quotes or '}', got ''' in { >>> 'a':1}", 1, "JSON quotes with \", not with '"),
+    ("[1,]", "expected a value, got ']' in [1, >>> ]", 3, "there is no comma behind the last one"),
+    ("[1 2]", "expected ',' or ']', got '2' in [1 >>> 2]", 3, None),
+    ("[1", "expected ',' or ']', got the end of the text in [1 >>>", 2, None),
+    ("1 2", "expected the end of the text, got '2' in 1 >>> 2", 2,
+     "a text holds one value; for one value per line, split it into lines first"),
+    ("01", "expected the end of the text, got '1' in 0 >>> 1", 1, "numbers have no leading zeros"),
+    ("1.", "expected a digit, got the end of the text in 1. >>>", 2, None),
+    ("-", "expected a digit, got the end of the text in - >>>", 1, None),
+    ("+1", "expected a value, got '+1' in >>> +1", 0, "numbers start with a digit or with -"),
+    ("NaN", "expected a value, got 'NaN' in >>> NaN", 0, 'JSON has no NaN; use null or the string "NaN"'),
+    ("[True]", "expected a value, got 'True' in [ >>> True]", 1, "it is true in JSON"),
+    ("nullx", "expected a value, got 'nullx' in >>> nullx", 0, None),
+    ("1e400", "expected a number within the range of a double, got '1e400' in >>> 1e400", 0, None),
+    ('"a', "expected a closing '\"', got the end of the text in \"a >>>", 2, None),
+    ('"\\x"', "expected an escape such as \\n, \\\\ or \\u0041, got '\\x' in \" >>> \\x\"", 1, None),
+    ('"\\u12"', "expected four hexadecimal digits after \\u, got '\\u12\"' in \" >>> \\u12\"", 1, None),
+    ('"\\ud800"', "expected a low surrogate after a high one, got '\\ud800' in \" >>> \\ud800\"", 1, None),
+    ('"\\udc00"', "expected a high surrogate before a low one, got '\\udc00' in \" >>> \\udc00\"", 1, None),
+    ('{"a":1,"a":2}', "expected a field name that this object does not hold yet, got '\"a\"' in {\"a\":1, >>> \"a\":2}", 7,
+     'duplicate_keys="last" keeps the last value of a name'),
+    (b'"\xff"', 'expected text in UTF-8, got byte 0xff in " >>> \\xff"', 1, None),
+    (b'"\xed\xa0\x80"', 'expected text in UTF-8, got byte 0xed in " >>> \\xed\\xa0\\x80"', 1,
+     "half of a surrogate pair is no character"),
+    ('"a\nb"', 'expected no control character inside a string, got U+000A in "a >>> \\x0ab"', 2, "write \\u000a"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "message"), MISTAKES, ids=[repr(text) for text, _ in MISTAKES])
-def test_an_error_says_what_was_expected_what_was_found_and_where(text: str | bytes, message: str) -> None:
+@pytest.mark.parametrize(("text", "message", "offset", "hint"), MISTAKES, ids=[repr(mistake[0]) for mistake in MISTAKES])
+def test_an_error_says_what_was_expected_what_was_found_and_where(text: str | bytes, message: str, offset: int, hint: str | None) -> None:
     with pytest.raises(vq.JsonError) as raised:
         vq.parse_json(pa.array([text]))
-    assert str(raised.value) == message
-    again = pickle.loads(pickle.dumps(raised.value))
-    assert (str(again), again.row, again.offset, type(again)) == (message, 0, raised.value.offset, vq.JsonError)
+    error = raised.value
+    assert (error.message, error.row, error.offset, error.hint) == (message, 0, offset, hint)
+    assert str(error) == f"{message} - at row 0, byte {offset}" + (f". Hint: {hint}" if hint else "")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.row, again.offset, type(again)) == (str(error), 0, offset, vq.JsonError)
 
 
 def test_the_row_counts_over_chunks_and_slices() -> None:
@@ -180,7 +186,7 @@ def test_on_error_collect_returns_the_column_and_a_table_of_errors() -> None:
         {
             "row": 3,
             "offset": 7,
-            "message": "expected a field name that this object does not hold yet, got '\"a\"' in {\"a\":1, >>> \"a\":1}",
+            "message": 'expected a field name that this object does not hold yet, got \'"a"\' in {"a":1, >>> "a":1}',
         },
         {"row": 4, "offset": 1, "message": "expected a value, got the end of the text in [ >>>"},
     ]

@@ -56,7 +56,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("metadata", "value", "rule", "offset", "words"), REFUSED, ids=lambda part: part.hex() if isinstance(part, bytes) else "")
+@pytest.mark.parametrize(
+    ("metadata", "value", "rule", "offset", "words"), REFUSED, ids=lambda part: part.hex() if isinstance(part, bytes) else ""
+)
 def test_what_is_no_variant(metadata: bytes, value: bytes, rule: str, offset: int, words: str) -> None:
     column = column_of([(EMPTY, NULL), (metadata, value)])
     with pytest.raises(vq.InvalidVariantError) as raised:

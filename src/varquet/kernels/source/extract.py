@@ -261,7 +261,8 @@ def locate(
 
 def locate_rows(
     metadata: InBytesView,
-    metadata_offsets: InIntsView,
+    metadata_starts: InIntsView,
+    metadata_ends: InIntsView,
     value: InBytesView,
     value_offsets: InIntsView,
     valid: InBytesView,
@@ -282,7 +283,8 @@ def locate_rows(
     before: i64 = -1
     is_known: i64
     metadata_p: InBytes = in_bytes(metadata)
-    metadata_offsets_p: InInts = in_ints(metadata_offsets)
+    metadata_starts_p: InInts = in_ints(metadata_starts)
+    metadata_ends_p: InInts = in_ints(metadata_ends)
     value_p: InBytes = in_bytes(value)
     value_offsets_p: InInts = in_ints(value_offsets)
     valid_p: InBytes = in_bytes(valid)
@@ -300,15 +302,15 @@ def locate_rows(
             if valid_p[row] == 0:
                 continue
             # Rows of one shape have the same metadata: what was found in the row before holds for this one too.
-            size = metadata_offsets_p[row + 1] - metadata_offsets_p[row]
+            size = metadata_ends_p[row] - metadata_starts_p[row]
             is_known = 0
-            if before >= 0 and size == metadata_offsets_p[before + 1] - metadata_offsets_p[before]:
-                if same_bytes(metadata_p, metadata_offsets_p[row], metadata_p, metadata_offsets_p[before], size):
+            if before >= 0 and size == metadata_ends_p[before] - metadata_starts_p[before]:
+                if same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size):
                     is_known = 1
             place = locate(
                 metadata_p,
-                metadata_offsets_p[row],
-                metadata_offsets_p[row + 1],
+                metadata_starts_p[row],
+                metadata_ends_p[row],
                 is_known,
                 value_p,
                 value_offsets_p[row],

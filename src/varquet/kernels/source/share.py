@@ -66,7 +66,8 @@ from varquet.kernels.source.dialect import (
 
 def collect_names(
     metadata: InBytesView,
-    metadata_offsets: InIntsView,
+    metadata_starts: InIntsView,
+    metadata_ends: InIntsView,
     valid: InBytesView,
     first: i64,
     last: i64,
@@ -92,7 +93,8 @@ def collect_names(
     key: i64
     before: i64 = first - 1
     metadata_p: InBytes = in_bytes(metadata)
-    metadata_offsets_p: InInts = in_ints(metadata_offsets)
+    metadata_starts_p: InInts = in_ints(metadata_starts)
+    metadata_ends_p: InInts = in_ints(metadata_ends)
     valid_p: InBytes = in_bytes(valid)
     keys_p: OutBytes = out_bytes(keys)
     keys_size: i64 = len(keys)
@@ -113,18 +115,18 @@ def collect_names(
             found_starts_p[row] = 0
             found_counts_p[row] = 0
             if valid_p[row]:
-                size = metadata_offsets_p[row + 1] - metadata_offsets_p[row]
+                size = metadata_ends_p[row] - metadata_starts_p[row]
                 if (
                     before >= 0
                     and valid_p[before]
-                    and size == metadata_offsets_p[before + 1] - metadata_offsets_p[before]
-                    and same_bytes(metadata_p, metadata_offsets_p[row], metadata_p, metadata_offsets_p[before], size)
+                    and size == metadata_ends_p[before] - metadata_starts_p[before]
+                    and same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size)
                 ):
                     found_starts_p[row] = found_starts_p[before]
                     found_counts_p[row] = found_counts_p[before]
                     status_p[row] = status_p[before]
                 else:
-                    code = open_dictionary(metadata_p, metadata_offsets_p[row], metadata_offsets_p[row + 1], state_p)
+                    code = open_dictionary(metadata_p, metadata_starts_p[row], metadata_ends_p[row], state_p)
                     if code < 0:
                         status_p[row] = -code
                     else:

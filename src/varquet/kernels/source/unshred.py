@@ -82,7 +82,8 @@ SLOT_EXTRA = 2
 
 def match_names(
     metadata: InBytesView,
-    metadata_offsets: InIntsView,
+    metadata_starts: InIntsView,
+    metadata_ends: InIntsView,
     valid: InBytesView,
     first: i64,
     last: i64,
@@ -107,7 +108,8 @@ def match_names(
     k: i64
     before: i64 = first - 1
     metadata_p: InBytes = in_bytes(metadata)
-    metadata_offsets_p: InInts = in_ints(metadata_offsets)
+    metadata_starts_p: InInts = in_ints(metadata_starts)
+    metadata_ends_p: InInts = in_ints(metadata_ends)
     valid_p: InBytes = in_bytes(valid)
     names_p: InBytes = in_bytes(names)
     name_offsets_p: InInts = in_ints(name_offsets)
@@ -124,12 +126,12 @@ def match_names(
         while row < last:
             slots_p[row] = 0
             if valid_p[row]:
-                size = metadata_offsets_p[row + 1] - metadata_offsets_p[row]
+                size = metadata_ends_p[row] - metadata_starts_p[row]
                 if (
                     before >= 0
                     and valid_p[before]
-                    and size == metadata_offsets_p[before + 1] - metadata_offsets_p[before]
-                    and same_bytes(metadata_p, metadata_offsets_p[row], metadata_p, metadata_offsets_p[before], size)
+                    and size == metadata_ends_p[before] - metadata_starts_p[before]
+                    and same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size)
                 ):
                     slots_p[row] = slots_p[before]
                     status_p[row] = status_p[before]
@@ -140,7 +142,7 @@ def match_names(
                     slots_p[row] = state_p[ROW_OUT]
                     for k in range(name_count + SLOT_EXTRA):
                         fields_p[state_p[ROW_OUT] + k] = -1
-                    code = check_dictionary(metadata_p, metadata_offsets_p[row], metadata_offsets_p[row + 1], state_p)
+                    code = check_dictionary(metadata_p, metadata_starts_p[row], metadata_ends_p[row], state_p)
                     if code == 0:
                         if state_p[ROW_DICT + DICT_COUNT] > numbers_size:
                             state_p[ROW_NEED] = NEED_STACK
@@ -586,7 +588,8 @@ def compare_ids(metadata: InBytes, one: i64, other: i64, state: OutInts) -> i64:
 
 def unshred_objects(
     metadata: InBytesView,
-    metadata_offsets: InIntsView,
+    metadata_starts: InIntsView,
+    metadata_ends: InIntsView,
     slots: InIntsView,
     fields: InIntsView,
     name_count: i64,
@@ -618,7 +621,8 @@ def unshred_objects(
     size: i64
     code: i64
     metadata_p: InBytes = in_bytes(metadata)
-    metadata_offsets_p: InInts = in_ints(metadata_offsets)
+    metadata_starts_p: InInts = in_ints(metadata_starts)
+    metadata_ends_p: InInts = in_ints(metadata_ends)
     slots_p: InInts = in_ints(slots)
     fields_p: InInts = in_ints(fields)
     typed_valid_p: InBytes = in_bytes(typed_valid)
@@ -648,8 +652,8 @@ def unshred_objects(
             if typed_valid_p[instance]:
                 code = write_object(
                     metadata_p,
-                    metadata_offsets_p[row],
-                    metadata_offsets_p[row + 1],
+                    metadata_starts_p[row],
+                    metadata_ends_p[row],
                     fields_p,
                     slots_p[row],
                     name_count,

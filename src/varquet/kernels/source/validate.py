@@ -179,7 +179,8 @@ def check_row(
 
 def validate_rows(
     metadata: InBytesView,
-    metadata_offsets: InIntsView,
+    metadata_starts: InIntsView,
+    metadata_ends: InIntsView,
     value: InBytesView,
     value_offsets: InIntsView,
     valid: InBytesView,
@@ -198,7 +199,8 @@ def validate_rows(
     row: i64 = first
     code: i64
     metadata_p: InBytes = in_bytes(metadata)
-    metadata_offsets_p: InInts = in_ints(metadata_offsets)
+    metadata_starts_p: InInts = in_ints(metadata_starts)
+    metadata_ends_p: InInts = in_ints(metadata_ends)
     value_p: InBytes = in_bytes(value)
     value_offsets_p: InInts = in_ints(value_offsets)
     valid_p: InBytes = in_bytes(valid)
@@ -214,8 +216,8 @@ def validate_rows(
             if valid_p[row]:
                 code = check_row(
                     metadata_p,
-                    metadata_offsets_p[row],
-                    metadata_offsets_p[row + 1],
+                    metadata_starts_p[row],
+                    metadata_ends_p[row],
                     value_p,
                     value_offsets_p[row],
                     value_offsets_p[row + 1],
