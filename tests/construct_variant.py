@@ -46,8 +46,6 @@ def plain_rows(array: pa.Array) -> list[Any]:
         items = plain_rows(array.values)
         offsets = array.offsets.to_pylist()
         return [None if is_null[row] else items[offsets[row] : offsets[row + 1]] for row in range(len(array))]
-    if pa.types.is_nested(kind):
-        return plain_rows(array.cast(pa.large_list(kind.value_field)))
     return list(array.to_pylist())
 
 

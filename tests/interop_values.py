@@ -144,7 +144,7 @@ SHAPES: dict[str, tuple[list[Node], tuple[str, ...]]] = {
         [{f"k{field:04}": _ONE for field in range(fields)} for fields in (31, 32, 33, 255, 256, 257, 1000)],
         ("variant", "k0001 int, k0255 string, k0300 bigint", "array<int>"),
     ),
-    "long arrays": ([[_ONE] * length for length in (0, 255, 256, 257, 70_000)], ("variant", "array<int>", "array<string>")),
+    "long arrays": ([[_ONE] * length for length in (0, 255, 256, 257, 33_000)], ("variant", "array<int>", "array<string>")),
     "deep": ([_deep(levels) for levels in (1, 10, 60)], ("variant", _deep_ddl(30))),
 }
 """Values at the edges of the encoding's widths, with the schemas to shred them by."""

@@ -58,7 +58,7 @@ class ShreddingSchema:
 
     def __post_init__(self) -> None:
         given = (self.type is not None, bool(self.fields), self.element is not None)
-        allowed = {Kind.VALUE: (0, 0, 0), Kind.PRIMITIVE: (1, 0, 0), Kind.OBJECT: (0, self.fields != (), 0), Kind.ARRAY: (0, 0, 1)}
+        allowed = {Kind.VALUE: (0, 0, 0), Kind.PRIMITIVE: (1, 0, 0), Kind.OBJECT: (0, bool(self.fields), 0), Kind.ARRAY: (0, 0, 1)}
         if self.kind not in allowed or given != allowed[self.kind]:
             raise SchemaError(
                 f"expected what belongs to a node of its kind, got {self.kind!r} with {self._parts()}",
@@ -159,13 +159,27 @@ class ShreddingSchema:
         """The Arrow type of the values, as `from_arrow` takes it."""
         return arrow_type(walk(self))
 
-    def physical(self, metadata: bool = True) -> pa.DataType:
+    def physical(self, *, metadata: bool = True) -> pa.DataType:
         """The Arrow type of a column shredded by this schema, or without metadata that of a field.
 
         >>> print(ShreddingSchema.parse("bigint").physical())
         struct<metadata: binary not null, value: binary, typed_value: int64>
         """
         return physical_type(walk(self), metadata=metadata)
+
+    def writable(self) -> ShreddingSchema:
+        """The schema as a Parquet file can have it: an object without fields, which would be an empty group, is value only.
+
+        >>> ShreddingSchema.parse("a struct<>, b int").writable()
+        ShreddingSchema('a variant, b int')
+        """
+        return fold(
+            walk(self),
+            value=ShreddingSchema.value,
+            primitive=ShreddingSchema.primitive,
+            object=lambda fields: ShreddingSchema.object(fields) if fields else ShreddingSchema.value(),
+            array=ShreddingSchema.array,
+        )
 
     def merge(self, other: ShreddingSchema, *, on_conflict: OnConflict = "error") -> ShreddingSchema:
         """The union of the paths of both.

@@ -50,15 +50,30 @@ def _slices_of(rows: int) -> Iterator[None]:
         yield
 
 
+def _without_dictionary(shredded: pa.StructArray) -> pa.StructArray:
+    """Shared metadata comes as a dictionary; this gives every row its own."""
+    children = [child.dictionary_decode() if pa.types.is_dictionary(child.type) else child for child in _children(shredded)]
+    fields = [field.with_type(child.type) for field, child in zip(shredded.type, children, strict=True)]
+    return pa.StructArray.from_arrays(children, fields=fields, mask=shredded.is_null())
+
+
+def _children(struct: pa.StructArray) -> list[pa.Array]:
+    return [struct.field(k) for k in range(struct.type.num_fields)]
+
+
 # Round trips
 
 
-@law_on_every_build(st.data(), _VALUES, st.booleans(), _THREADS, share=3)
-def test_what_is_shredded_legally_comes_back(data: st.DataObject, values: list[Any], exact_types: bool, threads: int) -> None:
+@law_on_every_build(st.data(), _VALUES, st.booleans(), st.booleans(), _THREADS, share=3)
+def test_what_is_shredded_legally_comes_back(
+    data: st.DataObject, values: list[Any], exact_types: bool, shared_metadata: bool, threads: int
+) -> None:
     """P1, P4-P8, P10, P11, P13: our own rules have nothing against it, and both readers give back every value and type."""
     schema = _schema(data, values)
     column = column_of([None if value is None else encode(value) for value in values])
-    shredded = vq.shred(column, schema, exact_types=exact_types, threads=threads)
+    shredded = vq.shred(column, schema, exact_types=exact_types, shared_metadata=shared_metadata, threads=threads)
+    if shared_metadata:
+        shredded = _without_dictionary(shredded)
     assert shredded.type == schema.physical()
     assert findings(shredded, exact_types=exact_types) == []
     vq.validate(column_of(list(residuals(shredded))), strict=True)
@@ -106,7 +121,9 @@ def test_legal_bytes_of_any_kind_are_shredded_alike(data: st.DataObject, values:
     rows: list[Row] = [None if value is None else data.draw(encodings(value)) for value in values]
     usual = [None if value is None else encode(value) for value in values]
     shredded = vq.shred(column_of(rows), schema, exact_types=exact_types)
-    assert meaning(shredded) == meaning(vq.shred(column_of(usual), schema, exact_types=exact_types))
+    expected_parts = meaning(vq.shred(column_of(usual), schema, exact_types=exact_types))
+    assert meaning(shredded) == expected_parts
+    assert meaning(vq.shred(column_of(rows), schema, exact_types=exact_types, shared_metadata=True)) == expected_parts
     assert findings(shredded, exact_types=exact_types) == []
     expected = [None if value is None else physical(stored_as(value, schema, exact_types=exact_types)) for value in values]
     assert _decoded(vq.unshred(shredded, strict=True)) == expected

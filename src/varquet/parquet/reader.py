@@ -128,7 +128,7 @@ class OpenFile:
     def batches(self, *, batch_rows: int = BATCH_ROWS, strict: bool = False, threads: int | None = None) -> Iterator[pa.RecordBatch]:
         """The rows, with every Variant put together."""
         before = 0
-        for batch in self.file.iter_batches(batch_rows, columns=self.physical.names):
+        for batch in self._physical_batches(batch_rows):
             columns = list(batch.select(self.physical.names).columns)
             for position in self.variants:
                 index = self.physical.get_field_index(position[0])
@@ -140,6 +140,22 @@ class OpenFile:
                 )
             before += batch.num_rows
             yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _physical_batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows as they are stored, a row group at a time: pyarrow cannot join the dictionaries of two of them."""
+        for group in range(self.file.num_row_groups):
+            done = 0
+            try:
+                for batch in self.file.iter_batches(batch_rows, row_groups=[group], columns=self.physical.names):
+                    yield batch
+                    done += batch.num_rows
+            except pa.ArrowNotImplementedError:
+                # Nor can it make a dictionary of a column chunk whose writer gave its dictionary up half way.
+                plain = pq.ParquetFile(self.path)
+                for batch in plain.iter_batches(batch_rows, row_groups=[group], columns=self.physical.names):
+                    if done < batch.num_rows:
+                        yield batch.slice(done)
+                    done = max(0, done - batch.num_rows)
 
     def _unshred(self, array: pa.Array, position: Position, before: int, strict: bool, threads: int | None) -> pa.Array:
         try:

@@ -249,7 +249,8 @@ class FileWriter:
 def _plan(schema: pa.Schema, schemas: Schemas) -> dict[Position, ShreddingSchema]:
     plan: dict[Position, ShreddingSchema] = {position: ShreddingSchema.value() for position in find_variants(schema)}
     for name, shredding in schemas.items():
-        plan[position_of(name, schema)] = ShreddingSchema.parse(shredding) if isinstance(shredding, str) else shredding
+        parsed = ShreddingSchema.parse(shredding) if isinstance(shredding, str) else shredding
+        plan[position_of(name, schema)] = parsed.writable()
     return plan
 
 

@@ -285,7 +285,9 @@ def group_rows(
             added_size = 0
             same = 0
             if row < rows:
-                same = 1 if row > first and found_starts_p[row] == found_starts_p[row - 1] else 0
+                # A row without names starts where the one after it does.
+                if row > first and found_starts_p[row] == found_starts_p[row - 1] and found_counts_p[row] == found_counts_p[row - 1]:
+                    same = 1
                 if same == 0:
                     for field in range(found_counts_p[row]):
                         key = found_p[found_starts_p[row] + field]
