@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from data import Sample, read_lines, text_batches, texts
 from measure import Facts, Job
 
-import varquet
+from varquet import extract, parse_json, to_json, validate
 from varquet.paths import Path as VariantPath
 from varquet.types import arrow_type_of_sql
 from varquet.variant import Variant, decode, encode
@@ -103,7 +103,7 @@ def varquet_jobs(sample: Sample, threads: Sequence[int], rows: int | None = None
     batches = text_batches(sample.parts if rows is None else sample.parts[:1])
     if rows is not None:
         batches = [batches[0][:rows]]
-    variants = [varquet.parse_json(batch, threads=1) for batch in batches]
+    variants = [parse_json(batch, threads=1) for batch in batches]
     given = texts(sample.parts, min(_CHECKED_ROWS, len(batches[0])))
     jobs: list[Job] = []
     for count in threads:
@@ -127,7 +127,7 @@ def _over(work: Callable[[T], Facts], tasks: Sequence[T], *, threads: int) -> Fa
 
 
 def _parse(batch: pa.Array) -> Facts:
-    column = varquet.parse_json(batch, threads=1)
+    column = parse_json(batch, threads=1)
     return {"rows": len(column), "nulls": column.null_count}
 
 
@@ -136,7 +136,7 @@ def _parse_part(part: Path) -> Facts:
 
 
 def _extract(one: Extract, column: pa.Array) -> Facts:
-    return _summed(varquet.extract(column, one.path, one.type, threads=1), one.type)
+    return _summed(extract(column, one.path, one.type, threads=1), one.type)
 
 
 def _summed(array: pa.Array, type: str | None) -> Facts:
@@ -148,26 +148,26 @@ def _summed(array: pa.Array, type: str | None) -> Facts:
 
 def _count_values(path: str, column: pa.Array) -> Facts:
     # DuckDB does not tell a Variant null from a missing field.
-    found = varquet.to_json(varquet.extract(column, path, threads=1), threads=1)
+    found = to_json(extract(column, path, threads=1), threads=1)
     return {"nulls": found.null_count + (pc.sum(pc.equal(found, "null")).as_py() or 0)}
 
 
 def _to_json(column: pa.Array) -> Facts:
-    text = varquet.to_json(column, threads=1)
+    text = to_json(column, threads=1)
     return {"rows": len(text), "nulls": text.null_count}
 
 
 def _validate(column: pa.Array) -> Facts:
-    varquet.validate(column, threads=1)
+    validate(column, threads=1)
     return {"rows": len(column)}
 
 
 def _check_parse(batch: pa.Array, given: list[bytes]) -> Facts:
-    return _check_to_json(varquet.parse_json(batch[: len(given)]), given)
+    return _check_to_json(parse_json(batch[: len(given)]), given)
 
 
 def _check_to_json(column: pa.Array, given: list[bytes]) -> Facts:
-    return _compared(varquet.to_json(column[: len(given)]).to_pylist(), given)
+    return _compared(to_json(column[: len(given)]).to_pylist(), given)
 
 
 # --- DuckDB
@@ -246,7 +246,7 @@ def reference_jobs(sample: Sample, rows: int) -> list[Job]:
     def parse() -> Facts:
         return {"rows": sum(len(encode(parse_node(text))) == 2 for text in given), "nulls": 0}
 
-    def extract(one: Extract) -> Facts:
+    def read(one: Extract) -> Facts:
         path = VariantPath.parse(one.path)
         found = [Variant(metadata, value).get(path) for metadata, value in variants]
         if one.type is None:
@@ -265,14 +265,14 @@ def reference_jobs(sample: Sample, rows: int) -> list[Job]:
     def check() -> Facts:
         return _compared([node_to_json(decode(metadata, value)) for metadata, value in variants[: len(checked)]], checked)
 
-    def validate() -> Facts:
+    def check_all() -> Facts:
         for metadata, value in variants:
             decode(metadata, value)
         return {"rows": len(variants)}
 
     return [
         Job(PARSE, 1, parse, check),
-        *(Job(one.work, 1, partial(extract, one), partial(count_values, one) if one.type is None else dict) for one in EXTRACTS),
+        *(Job(one.work, 1, partial(read, one), partial(count_values, one) if one.type is None else dict) for one in EXTRACTS),
         Job(TO_JSON, 1, write, check),
-        Job(VALIDATE, 1, validate),
+        Job(VALIDATE, 1, check_all),
     ]

@@ -6,7 +6,8 @@ Every input gives a value or a `VarquetError`; anything else is a failure. Beyon
 - strict validation refuses all that validation refuses;
 - what to_json writes is JSON, and parse_json takes it;
 - extract raises nothing on rows that are Variants, and its strings are UTF-8;
-- what parse_json makes passes strict validation.
+- what parse_json makes passes strict validation;
+- the same rows in reverse order give the same results: reading past the end of a row would find other bytes there.
 
 Memory. The outputs of one row stay within these bounds, and the peak of a whole batch within `PEAK` of its input:
 
@@ -132,7 +133,8 @@ def _column(rows: list[Row]) -> pa.StructArray:
 
 def _validate_and_write(rows: list[Row], figures: Figures) -> list[bool]:
     column = _column(rows)
-    refused = set(_called("validate", lambda: vq.validate(column, on_error="collect", threads=1))["row"].to_pylist())
+    findings = _called("validate", lambda: vq.validate(column, on_error="collect", threads=1)).to_pylist()
+    refused = {finding["row"] for finding in findings}
     strictly = set(_called("strict validate", lambda: vq.validate(column, on_error="collect", strict=True, threads=1))["row"].to_pylist())
     _demand(refused <= strictly, "strict validate", f"accepts rows {sorted(refused - strictly)[:5]} that validate refuses")
     texts = _called("to_json", lambda: vq.to_json(column, on_error="null", threads=1))
@@ -140,13 +142,19 @@ def _validate_and_write(rows: list[Row], figures: Figures) -> list[bool]:
     written = texts.to_pylist()
     unwritten = {row for row, text in enumerate(written) if text is None}
     _demand(unwritten == refused, "to_json", f"and validate differ about rows {sorted(unwritten ^ refused)[:5]}")
+    backwards = column.take(pa.array(range(len(rows) - 1, -1, -1), pa.int64()))
+    again = [
+        {**finding, "row": len(rows) - 1 - finding["row"]} for finding in vq.validate(backwards, on_error="collect", threads=1).to_pylist()
+    ]
+    _demand(again[::-1] == findings, "validate", "finds something else in another order of the rows")
+    _demand(vq.to_json(backwards, on_error="null", threads=1).to_pylist()[::-1] == written, "to_json", "depends on the order of the rows")
     for (metadata, value), text in zip(rows, written, strict=True):
         if text is not None:
             size, longest = len(text.encode()), _longest_name(metadata)
             _demand(size <= 112 * len(value) + 32 * len(value) * longest, "to_json", f"writes {size} bytes for {len(value)}, {longest}")
             figures.note("to_json: text / value", size / len(value))
-    again = _called("parse_json", lambda: vq.parse_json(texts, threads=1))
-    _demand(again.null_count == len(unwritten), "parse_json", "makes null of a text that to_json wrote")
+    parsed = _called("parse_json", lambda: vq.parse_json(texts, threads=1))
+    _demand(parsed.null_count == len(unwritten), "parse_json", "makes null of a text that to_json wrote")
     figures.counts["variants"] += len(rows) - len(refused)
     figures.counts["strict variants"] += len(rows) - len(strictly)
     return [row not in refused for row in range(len(rows))]
@@ -162,11 +170,14 @@ def _longest_name(metadata: bytes) -> int:
 def _extract(rows: list[Row], number: int, figures: Figures, *, are_variants: bool) -> None:
     """All paths as Variants, and some of them, others in each batch, as every type."""
     column = _column(rows)
+    backwards = column.take(pa.array(range(len(rows) - 1, -1, -1), pa.int64()))
     verb = "extract" if are_variants else "extract from damaged rows"
     with _every_row() if not are_variants else _nothing():
         for path in PATHS:
             parts = _called(f"{verb} {path}", lambda path=path: vq.extract(column, path, threads=1))  # type: ignore[misc]
             _called(f"{verb} {path}", lambda parts=parts: parts.validate(full=True))  # type: ignore[misc]
+            again = vq.extract(backwards, path, threads=1).to_pylist()[::-1]
+            _demand(again == parts.to_pylist(), f"{verb} {path}", "depends on the order of the rows")
             if are_variants:
                 _called(f"validate what {verb} {path} gives", lambda parts=parts: vq.validate(parts, threads=1))  # type: ignore[misc]
         for path in [PATHS[(number + k * 5) % len(PATHS)] for k in range(_TYPED_PATHS)]:
@@ -208,6 +219,11 @@ def _parse(texts: list[bytes], number: int, figures: Figures) -> None:
     parsed = _called("parse_json", lambda: vq.parse_json(column, on_error="collect", duplicate_keys=mode, threads=1))
     _demand(parsed.column.null_count == parsed.errors.num_rows, "parse_json", "has other errors than nulls")
     _called("validate what parse_json gives", lambda: vq.validate(parsed.column, strict=True, threads=1))
+    backwards = vq.parse_json(pa.array(texts[::-1], pa.binary()), on_error="collect", duplicate_keys=mode, threads=1)
+    _demand(backwards.column.to_pylist()[::-1] == parsed.column.to_pylist(), "parse_json", "depends on the order of the rows")
+    _demand(
+        backwards.errors["offset"].to_pylist()[::-1] == parsed.errors["offset"].to_pylist(), "parse_json", "errs elsewhere in another order"
+    )
     for text, row in zip(texts, parsed.column.to_pylist(), strict=True):
         if row is not None:
             size = len(row["metadata"]) + len(row["value"])

@@ -19,26 +19,31 @@ _TELLING = [
 
 
 @st.composite
-def damaged_json(draw: st.DrawFn) -> bytes:
-    """A JSON text with a few bytes dropped, replaced, doubled, or with something put in that parsers trip over."""
-    text = bytearray(draw(json_texts() | texts_with_duplicates()).encode())
+def damaged_json(draw: st.DrawFn) -> list[bytes]:
+    """Some copies of a JSON text, each with other bytes dropped, replaced or doubled, or with something in it that parsers trip over."""
+    text = draw(json_texts() | texts_with_duplicates()).encode()
     choice = random.Random(draw(st.integers(0, 1 << 32)))
+    return [_damaged(text, choice) for _ in range(8)]
+
+
+def _damaged(text: bytes, choice: random.Random) -> bytes:
+    changed = bytearray(text)
     for _ in range(choice.choice((0, 1, 1, 1, 2, 3))):
-        at = choice.randrange(len(text) + 1)
+        at = choice.randrange(len(changed) + 1)
         match choice.randrange(6):
             case 0:
-                text[at:at] = choice.choice(_TELLING)
+                changed[at:at] = choice.choice(_TELLING)
             case 1:
-                text[at : at + 1] = choice.choice(_TELLING)
+                changed[at : at + 1] = choice.choice(_TELLING)
             case 2:
-                del text[at : at + choice.randint(1, 4)]
+                del changed[at : at + choice.randint(1, 4)]
             case 3:
-                del text[at:]
-            case 4 if at < len(text):
-                text[at] ^= 1 << choice.randrange(8)
+                del changed[at:]
+            case 4 if at < len(changed):
+                changed[at] ^= 1 << choice.randrange(8)
             case _:
-                text[at:at] = text[at : at + choice.randint(1, 12)]
-    return bytes(text)
+                changed[at:at] = changed[at : at + choice.randint(1, 12)]
+    return bytes(changed)
 
 
 def texts_with_duplicates() -> st.SearchStrategy[str]:

@@ -42,7 +42,7 @@ def schemas(*, max_leaves: int = 8) -> st.SearchStrategy[ShreddingSchema]:
     return st.recursive(
         leaf,
         lambda child: (
-            child.map(ShreddingSchema.array) | st.dictionaries(keys(), child, min_size=1, max_size=_MOST_FIELDS).map(ShreddingSchema.object)
+            child.map(ShreddingSchema.array) | st.dictionaries(keys(), child, max_size=_MOST_FIELDS).map(ShreddingSchema.object)
         ),
         max_leaves=max_leaves,
     )
@@ -72,7 +72,7 @@ def _schema_for(nodes: list[Node], choice: random.Random, depth: int = 0) -> Shr
 def _object_for(nodes: list[dict[str, Node]], choice: random.Random, depth: int) -> ShreddingSchema:
     names = sorted({name for node in nodes for name in node})
     chosen = choice.sample(names, choice.randint(0, min(len(names), _MOST_FIELDS)))
-    if choice.random() < 0.3 or not chosen:
+    if choice.random() < 0.3:
         chosen.append(choice.choice(EDGE_KEYS))
     return ShreddingSchema.object({name: _schema_for([node[name] for node in nodes if name in node], choice, depth + 1) for name in chosen})
 

@@ -177,7 +177,7 @@ def test_paths_lead_where_navigating_the_value_leads(data: st.DataObject, values
     _same(vq.extract(column, path, target), [_cast_at(value, path, target) for value in values])
 
 
-@law_on_every_build(st.data(), nodes(wide=False), st.integers(0, 1 << 32), share=4)
+@law_on_every_build(st.data(), nodes(wide=False), st.integers(0, 1 << 32), share=3)
 def test_paths_into_damaged_bytes(data: st.DataObject, node: Node, seed: int) -> None:
     """What still is a Variant is navigated as before; of the rest, extract says that it is none, or reads a part of its bytes."""
     choice = random.Random(seed)
