@@ -177,7 +177,7 @@ def is_variant_type(kind: pa.DataType) -> bool:
     """Whether an Arrow type is a struct with `metadata` and `value`, found by name."""
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
-    return pa.types.is_struct(kind) and kind.get_field_index("metadata") >= 0 and kind.get_field_index("value") >= 0
+    return bool(pa.types.is_struct(kind) and kind.get_field_index("metadata") >= 0 and kind.get_field_index("value") >= 0)
 
 
 def variant_children(array: pa.Array) -> VariantSlice:
@@ -226,10 +226,10 @@ def binary_array(data: pa.Buffer, offsets: Ints, valid: Bytes | None, *, text: b
     """An Arrow array over flat buffers: 32-bit offsets where they suffice, 64-bit ones above 2 GiB."""
     validity, nulls = (None, 0) if valid is None else bitmap(valid)
     if offsets[-1] <= _INT32_MAX:
-        kind, places = (pa.string() if text else pa.binary()), offsets.astype(np.int32)
+        kind, places = (pa.string() if text else pa.binary()), pa.py_buffer(offsets.astype(np.int32))
     else:
-        kind, places = (pa.large_string() if text else pa.large_binary()), offsets
-    return pa.Array.from_buffers(kind, len(offsets) - 1, [validity, pa.py_buffer(places), data], nulls)
+        kind, places = (pa.large_string() if text else pa.large_binary()), pa.py_buffer(offsets)
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [validity, places, data], nulls)
 
 
 def variant_array(metadata: pa.Array, value: pa.Array, valid: Bytes) -> pa.StructArray:

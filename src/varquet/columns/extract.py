@@ -69,7 +69,7 @@ def extract(
         raise UnsupportedTypeError(f"expected on_mismatch to be 'null' or 'raise', got {on_mismatch!r}")
     steps = Path.parse(path)
     target = arrow_type_of_sql(type) if isinstance(type, str) else type
-    reader = _reader(target)
+    reader = None if target is None else _reader(target)
     count = thread_count(threads)
     rows_before = 0
 
@@ -86,7 +86,7 @@ def extract(
 
     def read_slice(part: VariantSlice, first: int) -> pa.Array:
         starts, ends = _locate(part, steps, first)
-        if target is None:
+        if reader is None:
             return _gather(part, starts, ends)
         array, slow = reader(part, starts, ends, first)
         return _cast_slow(array, part, starts, ends, slow, target, first, on_mismatch == "raise")
@@ -97,10 +97,8 @@ def extract(
 _Reader = Callable[[VariantSlice, Ints, Ints, int], tuple[pa.Array, npt.NDArray[Any]]]
 
 
-def _reader(target: pa.DataType | None) -> _Reader | None:
+def _reader(target: pa.DataType) -> _Reader:
     """The way to read located values as this type; it returns the array and the rows that it left to the reference."""
-    if target is None:
-        return None
     if target in _FIXED:
         kind, first, second, width = _FIXED[target]
         return lambda part, starts, ends, _: _read_fixed(part, starts, ends, target, kind, first, second, width)
@@ -110,9 +108,7 @@ def _reader(target: pa.DataType | None) -> _Reader | None:
         )
     if pa.types.is_timestamp(target) and target.unit in _PER_SECOND:
         moment = kernel.TO_TIMESTAMP if target.tz else kernel.TO_TIMESTAMP_NTZ
-        return lambda part, starts, ends, _: _read_fixed(
-            part, starts, ends, target, moment, _PER_SECOND[target.unit], 0, np.int64
-        )
+        return lambda part, starts, ends, _: _read_fixed(part, starts, ends, target, moment, _PER_SECOND[target.unit], 0, np.int64)
     if target == _UUID:
         return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_UUID, first)
     if pa.types.is_string(target) or pa.types.is_large_string(target):

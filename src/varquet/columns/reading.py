@@ -30,9 +30,7 @@ class Scratch:
         self.stack: npt.NDArray[np.int64] = np.empty(64 * layout.FRAME_SLOTS, np.int64)
         self.numbers: npt.NDArray[np.int64] = np.empty(1024, np.int64)
 
-    def run(
-        self, rows: int, call: Callable[[int], int], grow: Callable[[], None] | None = None, *, stack_is_grown: bool = False
-    ) -> None:
+    def run(self, rows: int, call: Callable[[int], int], grow: Callable[[], None] | None = None, *, stack_is_grown: bool = False) -> None:
         """Call a kernel from row to row until it has reached the last, growing what it runs out of.
 
         `grow` enlarges the output; with stack_is_grown also what the kernel calls its stack.

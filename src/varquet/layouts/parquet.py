@@ -20,8 +20,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from varquet.columns.arrow import Column, Flat, VariantSlice, binary_array, bitmap, flatten, map_chunks, plain, spans, validity_of, variant_array
-from varquet.columns.arrow import VARIANT, slices, variant_children
+from varquet.columns.arrow import (
+    VARIANT,
+    Column,
+    Flat,
+    VariantSlice,
+    binary_array,
+    bitmap,
+    flatten,
+    map_chunks,
+    plain,
+    slices,
+    spans,
+    validity_of,
+    variant_array,
+    variant_children,
+)
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.parts import Bytes, Ints, Part, name_table, walk

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 from collections.abc import Iterator, Sequence
@@ -34,8 +35,8 @@ def read(
 ) -> pa.Table:
     """Read Parquet files as one table in which every Variant column is a variant column, put together again.
 
-    Its metadata is dictionary-encoded: many rows have the same. Files may have different shredding schemas. Whatever a writer was allowed to do is accepted; what must be refused is, with
-    the rule, the column and the row.
+    Files may have different shredding schemas. Whatever a writer was allowed to do is accepted; what must be refused is, with
+    the rule, the column and the row. The metadata of a column is dictionary-encoded, because many rows have the same.
 
     Args:
         source: a file, a folder (all *.parquet in it and below), a glob, or several of them.
@@ -132,12 +133,8 @@ class OpenFile:
             columns = list(batch.select(self.physical.names).columns)
             for position in self.variants:
                 index = self.physical.get_field_index(position[0])
-                columns[index] = replace_values(
-                    columns[index],
-                    self.schema.field(index).type,
-                    position[1:],
-                    lambda array, position=position, before=before: self._unshred(array, position, before, strict, threads),
-                )
+                change = functools.partial(self._unshred, position=position, before=before, strict=strict, threads=threads)
+                columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
             before += batch.num_rows
             yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
@@ -157,7 +154,7 @@ class OpenFile:
                         yield batch.slice(done)
                     done = max(0, done - batch.num_rows)
 
-    def _unshred(self, array: pa.Array, position: Position, before: int, strict: bool, threads: int | None) -> pa.Array:
+    def _unshred(self, array: pa.Array, *, position: Position, before: int, strict: bool, threads: int | None) -> pa.Array:
         try:
             variants = unshred(array, strict=strict, threads=threads)
         except VarquetError as error:

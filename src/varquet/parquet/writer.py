@@ -7,6 +7,7 @@ A file is written under a temporary name in the same folder and moved into place
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import secrets
@@ -15,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from types import TracebackType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -156,7 +157,7 @@ class FileWriter:
         self.pending: Future[None] | None = None
         self.temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.tmp")
 
-    def __enter__(self) -> FileWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -171,15 +172,11 @@ class FileWriter:
             raise UnsupportedTypeError(f"expected a batch with the columns {self.source.names}, got {batch.schema.names}")
         if batch.num_rows == 0:
             return
-        columns = [column for column in batch.columns]
+        columns = list(batch.columns)
         for position, shredding in self.shredded.items():
             index = self.source.get_field_index(position[0])
-            columns[index] = replace_values(
-                columns[index],
-                self.schema.field(index).type,
-                position[1:],
-                lambda array, shredding=shredding: _shred(array, shredding, self.exact_types, self.threads),
-            )
+            change = functools.partial(shred, schema=shredding, exact_types=self.exact_types, shared_metadata=True, threads=self.threads)
+            columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
         self.waiting.append(pa.RecordBatch.from_arrays(columns, schema=self.schema))
         self.waiting_rows += batch.num_rows
         self.waiting_bytes += self.waiting[-1].nbytes
@@ -256,6 +253,7 @@ def _plan(schema: pa.Schema, schemas: Schemas) -> dict[Position, ShreddingSchema
 
 def _with_physical(schema: pa.Schema, position: Position, shredding: ShreddingSchema) -> pa.Schema:
     index = schema.get_field_index(position[0])
+
     def change(field: pa.Field) -> pa.Field:
         kept = {key: text for key, text in (field.metadata or {}).items() if not key.startswith(b"ARROW:extension:")}
         return pa.field(field.name, _shared_type(shredding), field.nullable, kept or None)
@@ -268,7 +266,3 @@ def _shared_type(shredding: ShreddingSchema) -> pa.DataType:
     kind = shredding.physical()
     metadata = pa.field("metadata", pa.dictionary(pa.int32(), pa.binary()), nullable=False)
     return pa.struct([metadata if field.name == "metadata" else field for field in kind])
-
-
-def _shred(array: pa.Array, shredding: ShreddingSchema, exact_types: bool, threads: int) -> pa.Array:
-    return shred(array, shredding, exact_types=exact_types, shared_metadata=True, threads=threads)

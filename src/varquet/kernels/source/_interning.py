@@ -80,7 +80,16 @@ def hash_name(name: InBytes, at: i64, length: i64, seed: u64) -> i64:
 
 @kernel
 def intern_name(
-    name: InBytes, at: i64, length: i64, keys: OutBytes, keys_size: i64, info: OutInts, info_size: i64, table: OutInts, slots: i64, state: OutInts
+    name: InBytes,
+    at: i64,
+    length: i64,
+    keys: OutBytes,
+    keys_size: i64,
+    info: OutInts,
+    info_size: i64,
+    table: OutInts,
+    slots: i64,
+    state: OutInts,
 ) -> i64:
     """The number of a field name, new or known; -1 where it has no room (STATE_NEED says which)."""
     mixed: i64 = hash_name(name, at, length, state[STATE_SEED] & M64)

@@ -662,9 +662,7 @@ def text_rows(
                 if target == TO_STRING and is_bad_text(value_p, starts_p[row], ends_p[row]):
                     status_p[row] = BAD_STRING_UTF8 | ((starts_p[row] - value_offsets_p[row]) << 8)
                 else:
-                    state_p[ROW_OUT] = write_bytes(
-                        value_p, starts_p[row], ends_p[row], target, out_p, state_p[ROW_OUT], outcome_p, row
-                    )
+                    state_p[ROW_OUT] = write_bytes(value_p, starts_p[row], ends_p[row], target, out_p, state_p[ROW_OUT], outcome_p, row)
             row += 1
             out_offsets_p[row] = state_p[ROW_OUT]
     return row

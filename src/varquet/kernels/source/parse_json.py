@@ -527,9 +527,7 @@ def parse_row(
             if length >= 0:
                 at += length + 1
             else:
-                key = parse_new_name(
-                    data, at, end, unescaped, unescaped_size, keys, keys_size, info, info_size, table, slots, last, state
-                )
+                key = parse_new_name(data, at, end, unescaped, unescaped_size, keys, keys_size, info, info_size, table, slots, last, state)
                 if key <= 0:
                     return key if key < 0 else state[STATE_NEED]
                 at = state[STATE_OFFSET]
@@ -807,7 +805,19 @@ def convert_row(
         return code
     used = state[STATE_METADATA]
     shape = find_shape(
-        info, keys, row_keys, ranked, info_size // KEY, sorting, shapes, shape_table, shape_ints, shape_ints_size, metadata, metadata_size, state
+        info,
+        keys,
+        row_keys,
+        ranked,
+        info_size // KEY,
+        sorting,
+        shapes,
+        shape_table,
+        shape_ints,
+        shape_ints_size,
+        metadata,
+        metadata_size,
+        state,
     )
     if shape < 0:
         state[STATE_OFFSET] = at

@@ -507,9 +507,7 @@ def rewrite_rows(
                         if state_p[ROW_OUT] + tape_p[3] + PADDING > out_size:
                             state_p[ROW_NEED] = NEED_VALUE
                             break
-                        code = write_row(
-                            value_p, value_size, value_p, tape_p, ranks_p, 0, names, sorting_p, out_p, state_p[ROW_OUT]
-                        )
+                        code = write_row(value_p, value_size, value_p, tape_p, ranks_p, 0, names, sorting_p, out_p, state_p[ROW_OUT])
                         if code < 0:
                             code = -BAD_DUPLICATE_NAME
                         else:
