@@ -16,7 +16,7 @@ from strategies import keys
 
 from varquet.errors import PathError, SchemaError
 from varquet.schema import ELEMENT, Kind, ShreddingSchema, display_path
-from varquet.schema_types import canonical_type, common_exact_type, is_exact
+from varquet.schema.leaf_types import canonical_type, common_exact_type, is_exact
 from varquet.types import MAX_DECIMAL_DIGITS
 
 EXACT_TYPES = primitive_types().filter(is_exact)

@@ -7,7 +7,7 @@ import pytest
 
 from varquet.errors import SchemaError
 from varquet.schema import ShreddingSchema
-from varquet.schema_types import canonical_type, common_exact_type, is_exact
+from varquet.schema.leaf_types import canonical_type, common_exact_type, is_exact
 
 
 @pytest.mark.parametrize(

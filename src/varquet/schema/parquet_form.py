@@ -17,9 +17,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from varquet.errors import SchemaError
-from varquet.schema_arrow import leaf_count, not_binary, read_physical, storage
-from varquet.schema_types import is_list, not_in_table
-from varquet.schema_walk import ELEMENT, Event, Step, Trail, place
+from varquet.schema.arrow_form import leaf_count, not_binary, read_physical, storage
+from varquet.schema.leaf_types import is_list, not_in_table
+from varquet.schema.walk import ELEMENT, Event, Step, Trail, place
 from varquet.types import MAX_DECIMAL_DIGITS
 
 __all__ = ["read_parquet"]

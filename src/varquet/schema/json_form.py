@@ -17,9 +17,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from varquet.errors import SchemaError
-from varquet.schema_arrow import read_arrow
-from varquet.schema_ddl import read_ddl, syntax_error
-from varquet.schema_walk import ARRAY, ELEMENT, END, OBJECT, VALUE, Event, Kind, Mark, Trail, check_name, fold, place, walk
+from varquet.schema.arrow_form import read_arrow
+from varquet.schema.ddl import read_ddl, syntax_error
+from varquet.schema.walk import ARRAY, ELEMENT, END, OBJECT, VALUE, Event, Kind, Mark, Trail, check_name, fold, place, walk
 from varquet.types import sql_name
 
 __all__ = ["read_json", "read_python", "to_python", "write_json"]

@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from varquet.errors import SchemaError, UnsupportedTypeError
 from varquet.paths import Path
-from varquet.schema_arrow import ArrowLeaves, arrow_type, physical_type, read_arrow, read_physical
-from varquet.schema_ddl import read_ddl, read_primitive, write_ddl
-from varquet.schema_json import read_json, read_python, to_python, write_json
-from varquet.schema_merge import OnConflict, find, merge, select, without
-from varquet.schema_parquet import read_parquet
-from varquet.schema_types import canonical_type
-from varquet.schema_walk import ELEMENT, Event, Kind, Step, check_name, display_path, fold, steps_of, walk
+from varquet.schema.arrow_form import ArrowLeaves, arrow_type, physical_type, read_arrow, read_physical
+from varquet.schema.ddl import read_ddl, read_primitive, write_ddl
+from varquet.schema.json_form import read_json, read_python, to_python, write_json
+from varquet.schema.leaf_types import canonical_type
+from varquet.schema.merge import OnConflict, find, merge, select, without
+from varquet.schema.parquet_form import read_parquet
+from varquet.schema.walk import ELEMENT, Event, Kind, Step, check_name, display_path, fold, steps_of, walk
 
 __all__ = ["ELEMENT", "Kind", "ShreddingSchema", "display_path"]
 

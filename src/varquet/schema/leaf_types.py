@@ -23,7 +23,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from varquet.errors import SchemaError
-from varquet.schema_walk import Trail, place
+from varquet.schema.walk import Trail, place
 from varquet.types import MAX_DECIMAL_DIGITS, PRIMITIVES, Family, sql_name
 
 __all__ = ["canonical_type", "common_exact_type", "is_exact", "is_list", "not_in_table", "unencoded"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from varquet.errors import SchemaError
-from varquet.schema_types import common_exact_type, is_exact
-from varquet.schema_walk import ARRAY, ELEMENT, END, OBJECT, VALUE, Event, Kind, Mark, Node, Step, Trail, display_path, place, walk
+from varquet.schema.leaf_types import common_exact_type, is_exact
+from varquet.schema.walk import ARRAY, ELEMENT, END, OBJECT, VALUE, Event, Kind, Mark, Node, Step, Trail, display_path, place, walk
 from varquet.types import MAX_DECIMAL_DIGITS, sql_name
 
 __all__ = ["OnConflict", "find", "merge", "select", "without"]

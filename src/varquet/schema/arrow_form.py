@@ -23,8 +23,8 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 
 from varquet.errors import SchemaError
-from varquet.schema_types import canonical_type, is_list, unencoded
-from varquet.schema_walk import ARRAY, ELEMENT, END, OBJECT, VALUE, Event, Mark, Trail, check_name, fold, place
+from varquet.schema.leaf_types import canonical_type, is_list, unencoded
+from varquet.schema.walk import ARRAY, ELEMENT, END, OBJECT, VALUE, Event, Mark, Trail, check_name, fold, place
 
 __all__ = ["ArrowLeaves", "Leaves", "arrow_type", "leaf_count", "physical_type", "read_arrow", "read_physical", "storage"]
 

@@ -19,7 +19,7 @@ from typing import Final
 import pyarrow as pa
 
 from varquet.errors import SchemaError, UnsupportedTypeError
-from varquet.schema_walk import ARRAY, END, OBJECT, VALUE, Event, Mark, Trail, check_name, place
+from varquet.schema.walk import ARRAY, END, OBJECT, VALUE, Event, Mark, Trail, check_name, place
 from varquet.types import MAX_DECIMAL_DIGITS, PRIMITIVES, Family, arrow_type_of_sql, sql_name
 
 __all__ = ["read_ddl", "read_primitive", "syntax_error", "write_ddl"]
