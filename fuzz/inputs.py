@@ -208,6 +208,14 @@ def _expanding_row(choice: random.Random) -> Row:
     return b"\x01\x00\x00", value
 
 
+def _swelling_row(choice: random.Random) -> Row:
+    """Strings and names that take more room as JSON, of any length, so that outputs run full at any place."""
+    text = choice.choice(("\x01", "\n", '"', "x", "\x01é", "x\x1f\U0001f600")) * choice.randrange(120)
+    string = Scalar(BY_NAME["string"], text)
+    node: Node = choice.choice((string, [string], {text: string}))
+    return encode(node)
+
+
 def _deep_row(choice: random.Random, depth: int) -> Row:
     """Arrays and objects in one another."""
     pieces = [encode_scalar(choice.choice(_scalars()))]
@@ -276,8 +284,10 @@ def _damaged(data: bytes, choice: random.Random) -> bytes:
 
 def _row(choice: random.Random) -> Row:
     kind = choice.random()
-    if kind < 0.55:
+    if kind < 0.53:
         metadata, value = choice.choice(_legal_rows())
+    elif kind < 0.55:
+        metadata, value = _swelling_row(choice)
     elif kind < 0.85:
         metadata, value = _odd_row(choice)
     elif kind < 0.88:

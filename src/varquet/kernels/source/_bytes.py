@@ -318,3 +318,15 @@ def check_scalar(value: InBytes, at: i64, end: i64) -> i64:
         if micros < 0 or micros >= 86400000000:
             return -BAD_TIME
     return size
+
+
+@inlined
+def width_of(number: i64) -> i64:
+    """Bytes needed for an unsigned number below 2^32."""
+    if number < 256:
+        return 1
+    if number < 65536:
+        return 2
+    if number < 16777216:
+        return 3
+    return 4

@@ -15,6 +15,7 @@ such rows are sized again. Values are laid out in the order of the text; ids and
 
 from __future__ import annotations
 
+from varquet.kernels.source._bytes import width_of
 from varquet.kernels.source._sorting import sort_ints
 from varquet.kernels.source.dialect import (
     InBytes,
@@ -43,18 +44,6 @@ KIND_RAW = 6
 KIND_OBJECT = 7
 KIND_ARRAY = 8
 KIND_DROPPED = 9
-
-
-@inlined
-def width_of(number: i64) -> i64:
-    """Bytes needed for an unsigned number below 2^32."""
-    if number < 256:
-        return 1
-    if number < 65536:
-        return 2
-    if number < 16777216:
-        return 3
-    return 4
 
 
 @inlined

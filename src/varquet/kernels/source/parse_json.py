@@ -7,6 +7,7 @@ appearance are its shape; rows of a known shape copy their metadata and look up 
 
 from __future__ import annotations
 
+from varquet.kernels.source._bytes import width_of
 from varquet.kernels.source._codes import (
     JSON_BEHIND_ELEMENT,
     JSON_BEHIND_FIELD,
@@ -73,7 +74,6 @@ from varquet.kernels.source._tape import (
     close_container,
     drop_duplicates,
     size_again,
-    width_of,
     write_row,
 )
 from varquet.kernels.source._unicode import plain_run, utf8_length

@@ -28,6 +28,7 @@ from varquet.kernels.source._bytes import (
     open_container,
     open_dictionary,
     scalar_size,
+    width_of,
 )
 from varquet.kernels.source._codes import (
     BAD_DUPLICATE_NAME,
@@ -40,7 +41,7 @@ from varquet.kernels.source._codes import (
     NEED_VALUE,
 )
 from varquet.kernels.source._interning import KEY, KEY_LENGTH, KEY_START, PADDING, STATE_NEED, intern_name, rank_names, sort_row_names
-from varquet.kernels.source._tape import KIND_ARRAY, KIND_OBJECT, KIND_RAW, NODE, size_again, width_of, write_row
+from varquet.kernels.source._tape import KIND_ARRAY, KIND_OBJECT, KIND_RAW, NODE, size_again, write_row
 from varquet.kernels.source.dialect import (
     InBytes,
     InBytesView,

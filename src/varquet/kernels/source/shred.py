@@ -27,6 +27,7 @@ from varquet.kernels.source._bytes import (
     open_container,
     open_dictionary,
     value_size,
+    width_of,
 )
 from varquet.kernels.source._codes import (
     BAD_DECIMAL_SCALE,
@@ -54,7 +55,6 @@ from varquet.kernels.source.dialect import (
     i64,
     in_bytes,
     in_ints,
-    inlined,
     kernel,
     load_le,
     nogil,
@@ -142,18 +142,6 @@ def match_rows(
             before = row
             row += 1
     return row
-
-
-@inlined
-def width_of(number: i64) -> i64:
-    """Bytes needed for an unsigned number below 2^32."""
-    if number < 256:
-        return 1
-    if number < 65536:
-        return 2
-    if number < 16777216:
-        return 3
-    return 4
 
 
 @kernel

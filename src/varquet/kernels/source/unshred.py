@@ -27,6 +27,7 @@ from varquet.kernels.source._bytes import (
     names_differ,
     open_container,
     value_size,
+    width_of,
 )
 from varquet.kernels.source._codes import (
     BAD_BOTH_SET,
@@ -59,7 +60,6 @@ from varquet.kernels.source.dialect import (
     i64,
     in_bytes,
     in_ints,
-    inlined,
     kernel,
     load_le,
     nogil,
@@ -164,16 +164,24 @@ def match_names(
     return row
 
 
-@inlined
-def check_residual(value: InBytes, at: i64, end: i64, frame: OutInts) -> i64:
-    """0 if these bytes are one value as far as its own header tells, or minus a code."""
+@kernel
+def copy_residual(value: InBytes, at: i64, end: i64, arena: OutBytes, to: i64, arena_size: i64, frame: OutInts) -> i64:
+    """Copy what stands in a value column, if it is one value as far as its own header tells.
+
+    Returns the position behind it, minus a code, or less than -1000 where the arena is full.
+    """
     size: i64
     if at >= end:
         return -BAD_VALUE_EMPTY
     size = value_size(value, at, end, frame, 0)
     if size < 0:
         return size
-    return 0 if at + size == end else -BAD_VALUE_LENGTH
+    if at + size != end:
+        return -BAD_VALUE_LENGTH
+    if to + size > arena_size:
+        return -1000 - NEED_VALUE
+    copy_bytes(arena, to, value, at, size)
+    return to + size
 
 
 @kernel
@@ -229,7 +237,6 @@ def unshred_fixed(
     """Write a primitive node's instances, two numbers each (tag 0: there is no typed_value); the instance reached."""
     instance: i64 = first
     to: i64
-    size: i64
     code: i64
     numbers_p: InInts = in_ints(numbers)
     typed_valid_p: InBytes = in_bytes(typed_valid)
@@ -259,17 +266,15 @@ def unshred_fixed(
                 starts_p[instance] = to
                 to = write_fixed(arena_p, to, tag, scale, numbers_p[2 * instance], numbers_p[2 * instance + 1])
             elif value_valid_p[instance]:
-                size = value_offsets_p[instance + 1] - value_offsets_p[instance]
-                if to + size > arena_size:
+                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
+                if code < -1000:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
-                code = check_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], frame_p)
                 if code < 0:
                     status_p[rows_p[instance]] = -code
                 else:
                     starts_p[instance] = to
-                    copy_bytes(arena_p, to, value_p, value_offsets_p[instance], size)
-                    to += size
+                    to = code
             if starts_p[instance] >= 0:
                 ends_p[instance] = to
             state_p[ROW_OUT] = to
@@ -340,34 +345,20 @@ def unshred_text(
                 copy_bytes(arena_p, to, text_p, text_offsets_p[instance], size)
                 to += size
             elif value_valid_p[instance]:
-                size = value_offsets_p[instance + 1] - value_offsets_p[instance]
-                if to + size > arena_size:
+                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
+                if code < -1000:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
-                code = check_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], frame_p)
                 if code < 0:
                     status_p[rows_p[instance]] = -code
                 else:
                     starts_p[instance] = to
-                    copy_bytes(arena_p, to, value_p, value_offsets_p[instance], size)
-                    to += size
+                    to = code
             if starts_p[instance] >= 0:
                 ends_p[instance] = to
             state_p[ROW_OUT] = to
             instance += 1
     return instance
-
-
-@inlined
-def width_of(number: i64) -> i64:
-    """Bytes needed for an unsigned number below 2^32."""
-    if number < 256:
-        return 1
-    if number < 65536:
-        return 2
-    if number < 16777216:
-        return 3
-    return 4
 
 
 @kernel
@@ -618,7 +609,6 @@ def unshred_objects(
     children: i64 = len(child_names)
     row: i64
     to: i64
-    size: i64
     code: i64
     metadata_p: InBytes = in_bytes(metadata)
     metadata_starts_p: InInts = in_ints(metadata_starts)
@@ -684,19 +674,17 @@ def unshred_objects(
                     starts_p[instance] = to
                     to = code
             elif value_valid_p[instance]:
-                size = value_offsets_p[instance + 1] - value_offsets_p[instance]
-                if to + size > arena_size:
+                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
+                if code < -1000:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
-                code = check_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], frame_p)
                 if code < 0:
                     status_p[row] = -code
                 elif strict and value_p[value_offsets_p[instance]] & 3 == BASIC_OBJECT:
                     status_p[row] = BAD_OBJECT_IN_VALUE
                 else:
                     starts_p[instance] = to
-                    copy_bytes(arena_p, to, value_p, value_offsets_p[instance], size)
-                    to += size
+                    to = code
             if starts_p[instance] >= 0:
                 ends_p[instance] = to
             state_p[ROW_OUT] = to
@@ -791,17 +779,15 @@ def unshred_arrays(
                         arena_p[to] = 0
                         to += 1
             elif value_valid_p[instance]:
-                size = value_offsets_p[instance + 1] - value_offsets_p[instance]
-                if to + size > arena_size:
+                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
+                if code < -1000:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
-                code = check_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], frame_p)
                 if code < 0:
                     status_p[rows_p[instance]] = -code
                 else:
                     starts_p[instance] = to
-                    copy_bytes(arena_p, to, value_p, value_offsets_p[instance], size)
-                    to += size
+                    to = code
             if starts_p[instance] >= 0:
                 ends_p[instance] = to
             state_p[ROW_OUT] = to
