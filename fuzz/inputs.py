@@ -20,7 +20,7 @@ from varquet.variant.encode import encode, encode_scalar
 from varquet.variant.json_text import to_json
 from varquet.variant.model import Node, Scalar
 
-__all__ = ["Batch", "Row", "batch"]
+__all__ = ["Batch", "Row", "batch", "is_for_one_by_one"]
 
 Row = tuple[bytes, bytes]
 """Metadata and value."""
@@ -41,11 +41,19 @@ class Batch:
 
 
 def batch(seed: int, number: int, count: int) -> Batch:
-    """So many rows and as many texts; every 50th batch holds a few large ones instead."""
+    """So many rows and as many texts; now and then a few large ones instead, or some that are meant to be run alone."""
     choice = random.Random(f"{seed}/{number}")
     if number % 50 == 49:
         return Batch([_large_row(choice) for _ in range(20)], [_large_text(choice) for _ in range(20)])
+    if is_for_one_by_one(number):
+        count = min(count, 300)
+        return Batch([_swelling_row(choice) for _ in range(count)], [_text(choice) for _ in range(count)])
     return Batch([_row(choice) for _ in range(count)], [_text(choice) for _ in range(count)])
+
+
+def is_for_one_by_one(number: int) -> bool:
+    """Whether the rows of this batch make outputs run full, each at another place, when they are alone."""
+    return number % 25 == 5
 
 
 # Legal values
@@ -212,8 +220,13 @@ def _swelling_row(choice: random.Random) -> Row:
     """Strings and names that take more room as JSON, of any length, so that outputs run full at any place."""
     text = choice.choice(("\x01", "\n", '"', "x", "\x01é", "x\x1f\U0001f600")) * choice.randrange(120)
     string = Scalar(BY_NAME["string"], text)
-    node: Node = choice.choice((string, [string], {text: string}))
-    return encode(node)
+    match choice.randrange(3):
+        case 0:
+            return encode(string)
+        case 1:
+            return encode([string])
+        case _:
+            return encode({text: string})
 
 
 def _deep_row(choice: random.Random, depth: int) -> Row:

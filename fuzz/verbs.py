@@ -35,7 +35,7 @@ from unittest import mock
 import pyarrow as pa
 
 import varquet as vq
-from fuzz.inputs import Batch, Row
+from fuzz.inputs import Batch, Row, is_for_one_by_one
 from fuzz.memory import growth
 from varquet.columns import extract as extracting
 from varquet.errors import InvalidVariantError, VarquetError
@@ -144,7 +144,8 @@ def _in_company(verb: str, outcomes: Callable[[Sequence[T]], list[Any]], inputs:
     expected = outcomes(inputs)
     mixed = [each for pair in zip(inputs, itertools.islice(itertools.cycle(others), number, None), strict=False) for each in pair]
     _demand(outcomes(mixed)[::2] == expected, verb, "depends on the rows around")
-    for place in range(number % _ALONE_SHARE, len(inputs), _ALONE_SHARE):
+    share = 1 if is_for_one_by_one(number) else _ALONE_SHARE
+    for place in range(number % share, len(inputs), share):
         _demand(outcomes([inputs[place]]) == [expected[place]], verb, f"differs for row {place} alone")
 
 

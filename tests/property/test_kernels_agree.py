@@ -232,6 +232,23 @@ def test_nesting_deeper_than_the_scratch(build: str, depth: int) -> None:
         vq.validate(column, strict=True)
 
 
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("piece", ["\x01", '"', "x", "é", "x\x1f\U0001f600"])
+def test_outputs_that_run_full_at_any_place(build: str, piece: str) -> None:
+    """Alone, a row decides how much room there is: every length ends somewhere else in it."""
+    with using(build):
+        for length in range(0, 120, 7 if build == "interpreted" else 1):
+            text = piece * length
+            string = Scalar(BY_NAME["string"], text)
+            binary = Scalar(BY_NAME["binary"], text.encode())
+            shapes: list[Node] = [string, binary, {text: string}, [string, {text: binary}]]
+            for node in shapes:
+                (written,) = vq.to_json(nodes_column([node])).to_pylist()
+                assert written == reference_to_json(node)
+                assert vq.extract(nodes_column([node]), "$", "string").to_pylist()[0] in (text, written)
+                assert rows_of(vq.parse_json(pa.array([written]))) == [_encoded(written)]
+
+
 _MOMENTS = [kind for kind in BY_NAME.values() if kind.family in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMP_NTZ)]
 
 

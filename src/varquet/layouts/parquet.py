@@ -46,9 +46,10 @@ from varquet.schema import Kind, ShreddingSchema
 
 __all__ = ["shred", "unshred"]
 
-# Small slices keep a column's bytes in the cache while the schema's nodes pass over them one after the other.
-_ROWS_PER_SLICE = 4096
-_BYTES_PER_SLICE = 2 << 20
+# Slices are small enough for the cache, over whose bytes the schema's nodes pass one after the other, and large enough to
+# make what Python does for each of them cheap.
+_ROWS_PER_SLICE = 16_384
+_BYTES_PER_SLICE = 4 << 20
 
 
 def shred(

@@ -28,6 +28,8 @@ class TypedKind:
     is_text: bool = False
     store: Any = np.int64
     """The numpy type of the Arrow data, where it is a single number."""
+    stride: int = 1
+    """How many 64-bit numbers a kernel reads or writes for each value."""
 
 
 _TAGS: dict[pa.DataType, TypedKind] = {
@@ -55,38 +57,36 @@ def typed_kind(kind: pa.DataType) -> TypedKind:
     if pa.types.is_decimal(kind):
         primitive = decimal_type_for_digits(kind.precision)
         assert primitive is not None
-        return TypedKind(primitive.tag, kind.precision, kind.scale)
+        return TypedKind(primitive.tag, kind.precision, kind.scale, stride=2)
     return _TAGS[kind]
 
 
 def typed_array(kind: pa.DataType, numbers: Ints, valid: npt.NDArray[np.uint8]) -> pa.Array:
-    """An Arrow array from what the kernel has read: two numbers for each instance."""
+    """An Arrow array from what the kernel has read: one number for each instance, two for a decimal."""
     validity, nulls = bitmap(valid)
     if pa.types.is_decimal(kind):
         data: npt.NDArray[Any] = numbers
     elif pa.types.is_boolean(kind):
-        data = np.packbits(numbers[::2].astype(np.uint8), bitorder="little")
+        data = np.packbits(numbers.astype(np.uint8), bitorder="little")
     else:
-        data = np.ascontiguousarray(numbers[::2].astype(_TAGS[kind].store, copy=False))
+        data = numbers.astype(_TAGS[kind].store, copy=False)
     return pa.Array.from_buffers(kind, len(valid), [validity, pa.py_buffer(data)], nulls)
 
 
 def numbers_of(array: pa.Array, kind: pa.DataType) -> Ints:
-    """Two numbers for each value of a fixed-width array: the value, or the halves of a decimal."""
+    """The values of a fixed-width array as kernels read them: one number each, the two halves of a decimal."""
+    if len(array) == 0:
+        return np.zeros(0, np.int64)
     if pa.types.is_decimal(kind):
         if array.type != kind:
             array = array.cast(pa.decimal128(kind.precision, kind.scale))
         return np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
-    numbers = np.zeros(2 * len(array), np.int64)
-    if len(array) == 0:
-        return numbers
+    data = array.buffers()[1]
     if pa.types.is_boolean(kind):
-        bits = np.frombuffer(array.buffers()[1], np.uint8)
-        numbers[::2] = np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :]
-    else:
-        store = _TAGS[kind].store
-        numbers[::2] = np.frombuffer(array.buffers()[1], store)[array.offset : array.offset + len(array)]
-    return numbers
+        bits = np.frombuffer(data, np.uint8)
+        return np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :].astype(np.int64)
+    numbers = np.frombuffer(data, _TAGS[kind].store)[array.offset : array.offset + len(array)]
+    return numbers.astype(np.int64, copy=False)
 
 
 def text_of(array: pa.Array) -> Flat:

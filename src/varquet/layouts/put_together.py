@@ -99,7 +99,7 @@ class _Builder:
         count = len(part)
         if part.typed is None:
             typed_valid = np.zeros(count, np.uint8)
-            numbers, tag, scale = np.zeros(2 * count, np.int64), 0, 0
+            numbers, tag, scale, stride = np.zeros(0, np.int64), 0, 0, 1
         else:
             assert part.schema.type is not None
             kind = typed_kind(part.schema.type)
@@ -107,7 +107,7 @@ class _Builder:
             if kind.is_text:
                 self.text(part, typed_valid, kind.tag)
                 return
-            numbers, tag, scale = numbers_of(part.typed, part.schema.type), kind.tag, kind.scale
+            numbers, tag, scale, stride = numbers_of(part.typed, part.schema.type), kind.tag, kind.scale, kind.stride
         self.run(
             part,
             lambda instance, value, valid, starts, ends: kernels.unshred.unshred_fixed(
@@ -121,6 +121,7 @@ class _Builder:
                 count,
                 tag,
                 scale,
+                stride,
                 np.frombuffer(self.arena, np.uint8),
                 starts,
                 ends,

@@ -120,7 +120,7 @@ class _Column:
             text = binary_array(out, offsets, (outcome == kernel.IS_TYPED).view(np.uint8), text=pa.types.is_string(part.schema.type))
             part.typed = text.cast(part.schema.type) if pa.types.is_fixed_size_binary(part.schema.type) else text
         else:
-            numbers = np.zeros(2 * count, np.int64)
+            numbers = np.empty(kind.stride * count + 1, np.int64)
             kernels.shred.shred_fixed(
                 self.data,
                 starts,
@@ -131,6 +131,7 @@ class _Column:
                 kind.precision,
                 kind.scale,
                 self.exact,
+                kind.stride,
                 numbers,
                 outcome,
                 self.status,

@@ -526,11 +526,14 @@ def shred_fixed(
     precision: i64,
     scale: i64,
     exact: i64,
+    stride: i64,
     out: OutIntsView,
     outcome: OutBytesView,
     status: OutIntsView,
 ) -> i64:
-    """Read the instances that fit a fixed-width typed_value whose Variant type is `tag`, two numbers each in `out`.
+    """Read the instances that fit a fixed-width typed_value whose Variant type is `tag`, `stride` numbers each in `out`.
+
+    That is two for a decimal, else one; `out` has room for one more.
 
     Exact numbers cross widths and scales where nothing is lost, unless `exact` asks for the same physical type; nothing
     else crosses. For an integer `precision` is its bits, for a decimal its digits. Tag 1 stands for both booleans.
@@ -557,17 +560,17 @@ def shred_fixed(
                 continue
             from_tag = value_p[at] >> 2
             if (tag >= 3 and tag <= 6) or (tag >= 8 and tag <= 10):
-                code = shred_exact(value_p, at, ends_p[instance], tag, precision, scale, exact, out_p, 2 * instance)
+                code = shred_exact(value_p, at, ends_p[instance], tag, precision, scale, exact, out_p, stride * instance)
                 if code < 0:
                     status_p[rows_p[instance]] = -code
                 else:
                     outcome_p[instance] = code
             elif tag == 1:
                 if from_tag == 1 or from_tag == 2:
-                    out_p[2 * instance] = 2 - from_tag
+                    out_p[stride * instance] = 2 - from_tag
                     outcome_p[instance] = IS_TYPED
             elif from_tag == tag:
-                out_p[2 * instance] = load_signed(value_p, at + 1, ends_p[instance] - at - 1)
+                out_p[stride * instance] = load_signed(value_p, at + 1, ends_p[instance] - at - 1)
                 outcome_p[instance] = IS_TYPED
     return 0
 

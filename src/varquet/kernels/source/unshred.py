@@ -227,6 +227,7 @@ def unshred_fixed(
     last: i64,
     tag: i64,
     scale: i64,
+    stride: i64,
     arena: OutBytesView,
     starts: OutIntsView,
     ends: OutIntsView,
@@ -234,7 +235,10 @@ def unshred_fixed(
     status: OutIntsView,
     state: OutIntsView,
 ) -> i64:
-    """Write a primitive node's instances, two numbers each (tag 0: there is no typed_value); the instance reached."""
+    """Write a primitive node's instances, `stride` numbers each: two for a decimal, else one; the instance reached.
+
+    Tag 0 says that there is no typed_value.
+    """
     instance: i64 = first
     to: i64
     code: i64
@@ -264,7 +268,9 @@ def unshred_fixed(
                     state_p[ROW_NEED] = NEED_VALUE
                     break
                 starts_p[instance] = to
-                to = write_fixed(arena_p, to, tag, scale, numbers_p[2 * instance], numbers_p[2 * instance + 1])
+                to = write_fixed(
+                    arena_p, to, tag, scale, numbers_p[stride * instance], numbers_p[stride * instance + stride - 1]
+                )
             elif value_valid_p[instance]:
                 code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
                 if code < -1000:
