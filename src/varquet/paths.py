@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from varquet.errors import PathError
+from varquet.errors import PathError, UnsupportedTypeError
 
 __all__ = ["Path"]
 
@@ -46,7 +46,7 @@ class Path:
         if isinstance(text, Path):
             return text
         if not isinstance(text, str):
-            raise PathError(f"expected the text of a path, got {type(text).__qualname__} {text!r}", hint="paths look like $.a.b or $[0]")
+            raise UnsupportedTypeError(f"expected a path or its text, got {type(text).__name__}", hint="paths look like $.a.b or $[0]")
         return cls(tuple(_Parser(text).steps()))
 
     def __truediv__(self, step: str | int) -> Path:

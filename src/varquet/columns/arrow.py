@@ -29,6 +29,7 @@ __all__ = [
     "VariantSlice",
     "binary_array",
     "bitmap",
+    "chunks_of",
     "flatten",
     "grown",
     "is_variant_type",
@@ -239,20 +240,27 @@ def variant_array(metadata: pa.Array, value: pa.Array, valid: Bytes) -> pa.Struc
     return pa.StructArray.from_buffers(kind, len(valid), [validity], nulls, children=[metadata, value])
 
 
+def chunks_of(column: Column) -> list[pa.Array]:
+    """The chunks of a column; an Array is one."""
+    if isinstance(column, pa.ChunkedArray):
+        return list(column.chunks)
+    if isinstance(column, pa.Array):
+        return [column]
+    raise UnsupportedTypeError(
+        f"expected a pyarrow Array or ChunkedArray, got {type(column).__module__}.{type(column).__qualname__}",
+        hint="pa.array(values) makes one",
+    )
+
+
 def map_chunks(column: Column, work: Callable[[pa.Array], list[pa.Array]], empty: pa.DataType) -> Column:
     """Apply a verb: an Array gives an Array, a ChunkedArray gives a ChunkedArray.
 
     `work` gets one chunk and returns its result in pieces. Pieces of one type each; where some outgrow 32-bit offsets, all
     of them are widened, so that the result has one type.
     """
+    pieces = [piece for chunk in chunks_of(column) for piece in work(chunk)]
     if isinstance(column, pa.ChunkedArray):
-        return _one_type([piece for chunk in column.chunks for piece in work(chunk)], empty)
-    if not isinstance(column, pa.Array):
-        raise UnsupportedTypeError(
-            f"expected a pyarrow Array or ChunkedArray, got {type(column).__module__}.{type(column).__qualname__}",
-            hint="pa.array(values) makes one",
-        )
-    pieces = work(column)
+        return _one_type(pieces, empty)
     if len(pieces) == 1:
         return pieces[0]
     chunked = _one_type(pieces, empty)

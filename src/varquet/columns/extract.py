@@ -42,6 +42,7 @@ _FIXED: Final[dict[pa.DataType, tuple[int, int, int, Any]]] = {
 }
 _PER_SECOND: Final = {"us": 1_000_000, "ns": 1_000_000_000}
 _UUID: Final = pa.binary(16)
+_FAR: Final = 1 << 40  # beyond all elements of an array, of which there are fewer than 2^32
 
 
 def extract(
@@ -69,6 +70,10 @@ def extract(
         raise UnsupportedTypeError(f"expected on_mismatch to be 'null' or 'raise', got {on_mismatch!r}")
     steps = Path.parse(path)
     target = arrow_type_of_sql(type) if isinstance(type, str) else type
+    if target is not None and not isinstance(target, pa.DataType):
+        raise UnsupportedTypeError(
+            f"expected an Arrow type or the SQL name of a type, got {target!r}", hint="pa.int64() and 'bigint' are such"
+        )
     reader = None if target is None else _reader(target)
     count = thread_count(threads)
     rows_before = 0
@@ -80,8 +85,9 @@ def extract(
         try:
             return [piece for _, piece in map_slices(chunk, lambda part, first: read_slice(part, before + first), count)]
         except VarquetError as error:
-            if error.path is None and error.row is not None:
-                error.path = str(steps)
+            if error.row is not None:
+                # What the reference found damaged has a path of its own, from the value that this one leads to.
+                error.path = str(steps) + (error.path or "$")[1:]
             raise
 
     def read_slice(part: VariantSlice, first: int) -> pa.Array:
@@ -129,9 +135,9 @@ def _locate(part: VariantSlice, path: Path, first: int) -> tuple[Ints, Ints]:
         slots = steps[k * kernel.STEP_SLOTS :]
         if isinstance(step, int):
             slots[kernel.STEP_IS_INDEX] = 1
-            slots[kernel.STEP_START] = step
+            slots[kernel.STEP_START] = max(-_FAR, min(step, _FAR))
         else:
-            name = step.encode()
+            name = step.encode("utf-8", "surrogatepass")  # a lone surrogate matches no name
             slots[kernel.STEP_START] = len(names)
             slots[kernel.STEP_LENGTH] = len(name)
             names += name

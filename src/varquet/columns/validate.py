@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import Column, VariantSlice
+from varquet.columns.arrow import Column, VariantSlice, chunks_of
 from varquet.columns.findings import finding, findings_table
 from varquet.columns.reading import Scratch, map_slices, refused
 from varquet.columns.threads import thread_count
@@ -54,7 +54,7 @@ def validate(
     def check(part: VariantSlice, first: int) -> list[tuple[int, int]]:
         return refused(_check_slice(part, strict=strict), rows_before + first)
 
-    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+    for chunk in chunks_of(column):
         for _, bad in map_slices(chunk, check, count):
             if bad and on_error == "raise":
                 raise finding(bad[0][1], bad[0][0])
