@@ -15,7 +15,7 @@ PIP := -m pip --disable-pip-version-check --quiet install
 
 BUILD_FILES := pyproject.toml setup.py $(wildcard build_tools/*.py build_tools/*.pxi)
 KERNEL_FILES := $(BUILD_FILES) $(wildcard src/varquet/kernels/source/*.py)
-KERNEL_TESTS := $(wildcard tests/property tests/unit/columns tests/conformance)
+KERNEL_TESTS := $(wildcard tests/property tests/unit/columns tests/unit/layouts tests/conformance)
 
 ifeq ($(SPARK),0)
 NO_SPARK := -m "not spark"

@@ -19,9 +19,10 @@ _VIEWS = {
     "OutIntsView": "cython.longlong[::1]",
 }
 _CHECKED_TYPES = {name.removesuffix("View"): view for name, view in _VIEWS.items()}
+_ALWAYS = "language_level=3, show_performance_hints=False, wraparound=False, cdivision=True"
 _DIRECTIVES = {
-    "compiled": "language_level=3, show_performance_hints=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, nonecheck=False",
-    "checked": "language_level=3, show_performance_hints=False, boundscheck=True, wraparound=False, cdivision=True, initializedcheck=True, overflowcheck=False",
+    "compiled": f"{_ALWAYS}, boundscheck=False, initializedcheck=False, nonecheck=False",
+    "checked": f"{_ALWAYS}, boundscheck=True, initializedcheck=True, overflowcheck=False",
 }
 _KERNEL = {
     "compiled": "@cython.cfunc\n@cython.nogil\n@cython.exceptval(check=False)",

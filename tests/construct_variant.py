@@ -1,6 +1,6 @@
 """The standard's construct_variant in plain Python: the slow reader of shredded columns that the fast one is held against.
 
-It follows the pseudo-code of "Reconstructing a Shredded Variant", one row and one group at a time, and stops with `Refused`
+It follows the pseudo-code of "Reconstructing a Shredded Variant", one row and one group at a time, and stops with `RefusedError`
 where the standard has readers stop. Where it leaves a choice, the choice is that of `varquet.unshred`: a shredded field
 counts even where the residual has it too, and a null group is a missing field.
 """
@@ -18,12 +18,12 @@ from varquet.variant import decode
 from varquet.variant.metadata import Metadata
 from varquet.variant.model import NULL, Node, Scalar
 
-__all__ = ["Refused", "construct_rows", "construct_variant", "plain_rows", "scalar_of"]
+__all__ = ["RefusedError", "construct_rows", "construct_variant", "plain_rows", "scalar_of"]
 
 _VIEWED: Final = {pa.date32(): pa.int32(), pa.time64("us"): pa.int64()}
 
 
-class Refused(VarquetError, ValueError):
+class RefusedError(VarquetError, ValueError):
     """Data from which the standard makes no Variant; the message begins with the rule."""
 
 
@@ -72,7 +72,7 @@ def construct_variant(metadata: bytes, group: dict[str, Any], kind: pa.DataType)
     if isinstance(typed_value, dict):
         return _object(metadata, value, typed_value, typed)
     if value is not None:
-        raise Refused("S6: both value and typed_value are set, and it is no object")
+        raise RefusedError("S6: both value and typed_value are set, and it is no object")
     if isinstance(typed_value, list):
         element = typed.value_type
         elements = [None if each is None else construct_variant(metadata, each, element) for each in typed_value]
@@ -87,13 +87,13 @@ def _object(metadata: bytes, value: bytes | None, typed_value: dict[str, Any], t
         field = None if group is None else construct_variant(metadata, group, typed.field(name).type)
         if field is not None:
             if not dictionary.find(name):
-                raise Refused(f"W2: the shredded field {name!r} is not in the metadata")
+                raise RefusedError(f"W2: the shredded field {name!r} is not in the metadata")
             fields[name] = field
     if value is None:
         return fields
     residual = decode(metadata, value)
     if not isinstance(residual, dict):
-        raise Refused("W13: what stands in value beside a shredded object is no object")
+        raise RefusedError("W13: what stands in value beside a shredded object is no object")
     return fields | {name: field for name, field in residual.items() if name not in typed_value}
 
 

@@ -41,9 +41,7 @@ def schemas(*, max_leaves: int = 8) -> st.SearchStrategy[ShreddingSchema]:
     leaf = st.just(ShreddingSchema.value()) | primitive_types().map(ShreddingSchema.primitive)
     return st.recursive(
         leaf,
-        lambda child: (
-            child.map(ShreddingSchema.array) | st.dictionaries(keys(), child, max_size=_MOST_FIELDS).map(ShreddingSchema.object)
-        ),
+        lambda child: child.map(ShreddingSchema.array) | st.dictionaries(keys(), child, max_size=_MOST_FIELDS).map(ShreddingSchema.object),
         max_leaves=max_leaves,
     )
 

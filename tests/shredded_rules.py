@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
@@ -239,7 +240,7 @@ def _unreachable(group: pa.Array, alive: list[bool], path: str) -> Iterator[str]
         elif pa.types.is_list(child.type):
             offsets = child.offsets.to_pylist()
             elements = child.values.slice(offsets[0], offsets[-1] - offsets[0])
-            lengths = [after - before for before, after in zip(offsets, offsets[1:], strict=False)]
+            lengths = [after - before for before, after in itertools.pairwise(offsets)]
             if any(length and not here for length, here in zip(lengths, is_set, strict=True)):
                 yield f"P10 {path}: a null array has elements"
             yield from _unreachable(elements, [True] * len(elements), f"{path}[*]")

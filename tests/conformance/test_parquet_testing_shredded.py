@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from construct_variant import Refused, construct_rows
+from construct_variant import RefusedError, construct_rows
 from parquet_testing import DIRECTORY
 from strategies import physical
 from variant_columns import rows_of
@@ -61,7 +61,7 @@ Reader = Callable[..., list[Any]]
 
 def _from_file(path: Path, **options: Any) -> list[Any]:
     table = vq.read(path, **options)
-    assert vq.variant_field("var").equals(table.schema.field("var").with_nullable(True), check_metadata=True)
+    assert table.schema.field("var").with_nullable(True).equals(vq.variant_field("var", shared_metadata=True), check_metadata=True)
     return [None if row is None else decode(*row) for row in rows_of(table["var"])]
 
 
@@ -125,7 +125,7 @@ def test_refusal_of_a_file_names_the_column_and_the_file(case: dict[str, Any]) -
 @pytest.mark.parametrize("case", [case for case in REFUSED if case.values[0]["case_number"] in (40, 42, 87, 128)])
 def test_the_slow_reader_refuses_too(case: dict[str, Any]) -> None:
     column = pa.concat_arrays(pq.read_table(SUITE / case["parquet_file"])["var"].chunks)
-    with pytest.raises(Refused, match="W13" if case["case_number"] in (87, 128) else "S6"):
+    with pytest.raises(RefusedError, match="W13" if case["case_number"] in (87, 128) else "S6"):
         construct_rows(column)
 
 

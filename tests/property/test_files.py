@@ -29,6 +29,8 @@ _NODES = nodes(max_leaves=8)
 _SMALL = nodes(max_leaves=5, wide=False)
 _COMPRESSIONS = ("zstd", "snappy", "none", "gzip", "lz4")
 
+_AS_READ = vq.variant_field("v", shared_metadata=True)
+
 _EXAMPLES = settings(max_examples=max(5, round(settings().max_examples * 0.6)))
 
 
@@ -91,7 +93,7 @@ def test_a_column_comes_back(data: st.DataObject, values: list[Any], exact_types
         assert written.row_groups == -(-len(values) // row_group_rows) == pq.ParquetFile(path).num_row_groups
         assert written.size == path.stat().st_size
         back = vq.read(path, strict=True)
-        assert back.schema.equals(fields, check_metadata=True)
+        assert back.schema.equals(fields.set(1, _AS_READ), check_metadata=True)
         assert back["id"].to_pylist() == list(range(len(values)))
         assert _kept(back["v"]) == _expected(values, schema, exact_types=exact_types)
         batch_rows = choice.randint(1, len(values) + 1)
@@ -165,7 +167,7 @@ def test_variants_anywhere_in_a_table_come_back(data: st.DataObject, rows: int, 
         vq.write(_cut(table, choice), path, plans, row_group_rows=choice.randint(1, rows + 1))
         back = vq.read(path)
     back.validate(full=True)
-    assert back.schema.equals(_TABLE, check_metadata=True)
+    assert back.schema.equals(_TABLE_AS_READ, check_metadata=True)
     assert back["text"].equals(table["text"]) and back["numbers"].equals(table["numbers"])
     assert _kept(back["top"]) == _expected(top, plans["top"])
     for name in ("one", "other"):
@@ -176,16 +178,26 @@ def test_variants_anywhere_in_a_table_come_back(data: st.DataObject, rows: int, 
         assert _kept(column_of(list(_bytes_in(got)))) == _stored(column_of(list(_bytes_in(expected))), plans[plan])
 
 
-_TABLE = pa.schema(
-    [
-        pa.field("text", pa.string()),
-        vq.variant_field("top"),
-        pa.field("pair", pa.struct([vq.variant_field("one"), pa.field("between", pa.int64()), vq.variant_field("other")])),
-        pa.field("items", pa.list_(vq.variant_field("element"))),
-        pa.field("named", pa.map_(pa.field("key", pa.string(), nullable=False), vq.variant_field("value"))),
-        pa.field("numbers", pa.list_(pa.field("element", pa.int32()))),
-    ]
-)
+def _table_schema(*, shared_metadata: bool) -> pa.Schema:
+    """As it is written, and as it is read: rows that share their metadata in the file do so in memory."""
+
+    def variant(name: str) -> pa.Field:
+        return vq.variant_field(name, shared_metadata=shared_metadata)
+
+    return pa.schema(
+        [
+            pa.field("text", pa.string()),
+            variant("top"),
+            pa.field("pair", pa.struct([variant("one"), pa.field("between", pa.int64()), variant("other")])),
+            pa.field("items", pa.list_(variant("element"))),
+            pa.field("named", pa.map_(pa.field("key", pa.string(), nullable=False), variant("value"))),
+            pa.field("numbers", pa.list_(pa.field("element", pa.int32()))),
+        ]
+    )
+
+
+_TABLE = _table_schema(shared_metadata=False)
+_TABLE_AS_READ = _table_schema(shared_metadata=True)
 
 
 def _pairs(one: list[Any], other: list[Any], choice: random.Random) -> pa.Array:
@@ -251,7 +263,7 @@ def test_files_with_conflicting_schemas_are_read_as_one(data: st.DataObject, par
             vq.write(pa.table([_variants(values)], schema=fields), Path(folder) / f"part-{number}.parquet", schema)
         back = vq.read(folder)
         assert [row for batch in vq.read_batches(folder) for row in rows_of(batch["v"])] == rows_of(back["v"])
-    assert back.schema.equals(fields, check_metadata=True)
+    assert back.schema.equals(pa.schema([_AS_READ]), check_metadata=True)
     expected = [value for values in parts for value in values]
     assert len(back) == len(expected)
     for row, value in zip(rows_of(back["v"]), expected, strict=True):
@@ -265,7 +277,13 @@ def test_slices_and_threads_do_not_change_a_file(tmp_path: Path, monkeypatch: py
     texts = [f'{{"id":{k},"tags":["{k % 7}",{k}],"k{k % 5}":{{"x":{k / 4}}}}}' for k in range(500)]
     table = pa.table([vq.parse_json(pa.array(texts))], schema=pa.schema([vq.variant_field("v")]))
     monkeypatch.setattr(layout, "_ROWS_PER_SLICE", rows)
-    vq.write(table, tmp_path / "f.parquet", {"v": "id bigint, tags array<string>, k1 struct<x: decimal(9,2)>"}, threads=threads, row_group_rows=90)
+    vq.write(
+        table,
+        tmp_path / "f.parquet",
+        {"v": "id bigint, tags array<string>, k1 struct<x: decimal(9,2)>"},
+        threads=threads,
+        row_group_rows=90,
+    )
     back = vq.read(tmp_path / "f.parquet", threads=threads)
     assert [vq.Variant(*row) for row in rows_of(back["v"]) if row] == [vq.Variant(*row) for row in rows_of(table["v"]) if row]
     assert pq.ParquetFile(tmp_path / "f.parquet").num_row_groups == 6

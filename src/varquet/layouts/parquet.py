@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from varquet.columns.arrow import (
+    SHARED_VARIANT,
     VARIANT,
     Column,
     Flat,
@@ -37,14 +38,14 @@ from varquet.columns.arrow import (
     variant_children,
 )
 from varquet.columns.threads import in_order, thread_count
-from varquet.errors import UnsupportedTypeError
+from varquet.errors import InvalidVariantError, UnsupportedTypeError
 from varquet.layouts.parts import Bytes, Ints, Part, name_table, walk
 from varquet.layouts.put_together import put_together
 from varquet.layouts.share import share_metadata
 from varquet.layouts.take_apart import take_apart
 from varquet.schema import Kind, ShreddingSchema
 
-__all__ = ["shred", "unshred"]
+__all__ = ["shred", "shredded_type", "unshred"]
 
 # Slices are small enough for the cache, over whose bytes the schema's nodes pass one after the other, and large enough to
 # make what Python does for each of them cheap.
@@ -94,7 +95,16 @@ def shred(
         tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
         return list(in_order(shred_slice, tasks, count))
 
-    return map_chunks(column, shred_chunk, schema.physical())
+    return map_chunks(column, shred_chunk, shredded_type(schema, shared_metadata=shared_metadata))
+
+
+def shredded_type(schema: ShreddingSchema, *, shared_metadata: bool = False) -> pa.DataType:
+    """The Arrow type of what `shred` returns; shared metadata is dictionary-encoded."""
+    kind = schema.physical()
+    if not shared_metadata:
+        return kind
+    metadata = SHARED_VARIANT.field("metadata")
+    return pa.struct([metadata if field.name == "metadata" else field for field in kind])
 
 
 def unshred(column: Column, *, strict: bool = False, threads: int | None = None) -> Column:
@@ -106,12 +116,14 @@ def unshred(column: Column, *, strict: bool = False, threads: int | None = None)
     Args:
         column: an Arrow struct column in the layout of the standard, shredded or not.
         strict: also refuse what readers may accept: a shredded field that stands in `value` too, an object in `value`
-            beside a null typed_value.
+            beside a null typed_value, a null in place of a field's group.
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
-    kind = column.type
+    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+        raise UnsupportedTypeError(f"expected a pyarrow Array or ChunkedArray, got {type(column).__module__}.{type(column).__qualname__}")
+    kind = plain(pa.nulls(0, column.type)).type
     if not pa.types.is_struct(kind):
-        raise UnsupportedTypeError(f"expected a shredded variant column, struct<metadata, value, typed_value>, got {kind}")
+        raise UnsupportedTypeError(f"expected a shredded variant column, struct<metadata, value, typed_value>, got {column.type}")
     schema = ShreddingSchema.from_physical(kind)
     names = name_table(schema)
     count = thread_count(threads)
@@ -121,6 +133,7 @@ def unshred(column: Column, *, strict: bool = False, threads: int | None = None)
         nonlocal rows_before
         before = rows_before
         rows_before += len(chunk)
+        chunk = plain(chunk)
 
         def unshred_slice(task: tuple[int, int]) -> pa.Array:
             array = chunk.slice(task[0], task[1] - task[0])
@@ -128,7 +141,7 @@ def unshred(column: Column, *, strict: bool = False, threads: int | None = None)
             kept = array.field("metadata")
             if not pa.types.is_dictionary(kept.type):
                 kept = plain(kept)
-            root = _from_arrow(array, schema, valid)
+            root = _from_arrow(array, schema, valid, strict=strict, first_row=before + task[0])
             metadata = spans(kept, "binary metadata")
             value = put_together(root, metadata, valid, names, strict=strict, first_row=before + task[0])
             return variant_array(kept, value, valid)
@@ -136,7 +149,8 @@ def unshred(column: Column, *, strict: bool = False, threads: int | None = None)
         tasks = slices(len(chunk), 0, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
         return list(in_order(unshred_slice, tasks, count))
 
-    return map_chunks(column, unshred_chunk, VARIANT)
+    is_shared = pa.types.is_dictionary(kind.field("metadata").type)
+    return map_chunks(column, unshred_chunk, SHARED_VARIANT if is_shared else VARIANT)
 
 
 def _to_arrow(root: Part, rows: VariantSlice, metadata: pa.Array) -> pa.StructArray:
@@ -189,7 +203,7 @@ def _given(array: Any) -> Any:
     return array
 
 
-def _from_arrow(array: pa.StructArray, schema: ShreddingSchema, valid: Bytes) -> Part:
+def _from_arrow(array: pa.StructArray, schema: ShreddingSchema, valid: Bytes, *, strict: bool, first_row: int) -> Part:
     """The standard's nested columns as parts; what stands below a null is missing, whatever its own bits say."""
     root = Part(schema, np.arange(len(array), dtype=np.int64))
     waiting: list[tuple[Part, pa.StructArray, Bytes]] = [(root, array, valid)]
@@ -210,7 +224,11 @@ def _from_arrow(array: pa.StructArray, schema: ShreddingSchema, valid: Bytes) ->
                     child = Part(child_schema, part.rows)
                     part.fields.append((name, child))
                     child_group = plain(typed.field(name))
-                    waiting.append((child, child_group, part.present & validity_of(child_group)))
+                    there = part.present & validity_of(child_group)
+                    if strict and not np.array_equal(there, part.present):
+                        row = first_row + int(part.rows[np.flatnonzero(there != part.present)[0]])
+                        raise InvalidVariantError(f"expected the group of field {name!r} to be required, got a null (W10)", row=row)
+                    waiting.append((child, child_group, there))
             case Kind.ARRAY:
                 part.present = validity_of(typed) & here
                 part.offsets, elements = _elements(typed)

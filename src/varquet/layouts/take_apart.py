@@ -233,6 +233,7 @@ def take_apart(part: VariantSlice, schema: ShreddingSchema, names: NameTable, *,
     column = _Column(part, names, exact_types=exact_types, first_row=first_row)
     root = Part(schema, np.arange(len(part), dtype=np.int64))
     waiting = [(root, *column.locate())]
+    column.check()
     column.match()
     column.check()
     while waiting:

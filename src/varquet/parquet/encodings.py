@@ -43,9 +43,18 @@ def leaves(array: pa.Array, path: str) -> Iterator[tuple[str, pa.Array]]:
             entries = plain(array)
             waiting += [(f"{path}.key_value.key", entries.keys), (f"{path}.key_value.value", entries.items)]
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-            waiting.append((f"{path}.list.element", array.flatten()))
+            waiting.append((f"{path}.list.element", _elements(array)))
         else:
             yield path, array
+
+
+def _elements(lists: pa.Array) -> pa.Array:
+    """What lies in lists; not by flatten, which cannot leave out those of null lists where they hold extension types."""
+    if pa.types.is_fixed_size_list(lists.type):
+        size = lists.type.list_size
+        return lists.values.slice(lists.offset * size, len(lists) * size)
+    first, last = (lists.offsets[0].as_py(), lists.offsets[-1].as_py()) if len(lists) else (0, 0)
+    return lists.values.slice(first, last - first)
 
 
 def choose_encodings(table: pa.Table) -> Encodings:
@@ -53,7 +62,8 @@ def choose_encodings(table: pa.Table) -> Encodings:
     dictionary: list[str] = []
     others: dict[str, str] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        array = column.slice(0, _SAMPLE).combine_chunks()
+        chunks = column.slice(0, _SAMPLE).chunks
+        array = pa.concat_arrays(chunks) if chunks else pa.nulls(0, column.type)
         for path, leaf in leaves(array, name):
             kind = leaf.type
             if pa.types.is_dictionary(kind):

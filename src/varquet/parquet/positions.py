@@ -119,7 +119,10 @@ def replace_type(field: pa.Field, position: Position, change: Callable[[pa.Field
 
 
 def replace_values(array: pa.Array, kind: pa.DataType, position: Position, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """An array with the values at a position below it changed; `kind` is the type the result shall have."""
+    """An array with the values at a position below it changed.
+
+    `kind` is the type it has when all positions have been changed; what is at the others keeps its type.
+    """
     array = plain(array)
     if not position:
         return change(array)
@@ -130,12 +133,14 @@ def replace_values(array: pa.Array, kind: pa.DataType, position: Position, chang
             replace_values(array.field(k), kind.field(k).type, rest, change) if kind.field(k).name == name else array.field(k)
             for k in range(array.type.num_fields)
         ]
-        return pa.StructArray.from_buffers(kind, len(array), [validity], nulls, children=children)
+        made = pa.struct([kind.field(k).with_type(child.type) for k, child in enumerate(children)])
+        return pa.StructArray.from_buffers(made, len(array), [validity], nulls, children=children)
     if pa.types.is_fixed_size_list(array.type):
         size = array.type.list_size
         values = array.values.slice(array.offset * size, len(array) * size)
         items = replace_values(values, kind.value_type, rest, change)
-        return pa.FixedSizeListArray.from_buffers(kind, len(array), [validity], nulls, children=[items])
+        made = pa.list_(kind.value_field.with_type(items.type), size)
+        return pa.FixedSizeListArray.from_buffers(made, len(array), [validity], nulls, children=[items])
     offsets = array.offsets
     first = offsets[0].as_py() if len(offsets) else 0
     last = offsets[-1].as_py() if len(offsets) else 0
@@ -146,12 +151,15 @@ def replace_values(array: pa.Array, kind: pa.DataType, position: Position, chang
             keys = replace_values(keys, kind.key_type, rest, change)
         else:
             items = replace_values(items, kind.item_type, rest, change)
-        entry = pa.struct([kind.key_field, kind.item_field])
-        entries = pa.StructArray.from_buffers(entry, len(keys), [None], 0, children=[keys, items])
-        return pa.MapArray.from_buffers(kind, len(array), [validity, moved.buffers()[1]], nulls, children=[entries])
+        entry = [kind.key_field.with_type(keys.type), kind.item_field.with_type(items.type)]
+        entries = pa.StructArray.from_buffers(pa.struct(entry), len(keys), [None], 0, children=[keys, items])
+        made = pa.map_(*entry, kind.keys_sorted)
+        return pa.MapArray.from_buffers(made, len(array), [validity, moved.buffers()[1]], nulls, children=[entries])
     items = replace_values(array.values.slice(first, last - first), kind.value_type, rest, change)
-    make = pa.LargeListArray if pa.types.is_large_list(array.type) else pa.ListArray
-    return make.from_buffers(kind, len(array), [validity, moved.buffers()[1]], nulls, children=[items])
+    is_large = pa.types.is_large_list(array.type)
+    made = (pa.large_list if is_large else pa.list_)(kind.value_field.with_type(items.type))
+    make = pa.LargeListArray if is_large else pa.ListArray
+    return make.from_buffers(made, len(array), [validity, moved.buffers()[1]], nulls, children=[items])
 
 
 def walk_fields(schema: pa.Schema) -> Iterator[tuple[Position, pa.Field]]:

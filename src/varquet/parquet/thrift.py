@@ -200,6 +200,20 @@ class Struct:
             yield struct
             at = struct.end
 
+    def integers(self, field_id: int) -> list[int] | None:
+        """The integers of a list."""
+        field = self.field(field_id, LIST)
+        if field is None:
+            return None
+        kind, count, at = _list_header(self.data, field.start)
+        if count and kind not in _INTEGERS:
+            raise ParquetError(f"expected a list of integers in the footer, got one of kind {kind}", offset=field.start)
+        numbers = []
+        for _ in range(count):
+            number, at = _zigzag(self.data, at)
+            numbers.append(number)
+        return numbers
+
     def edit(self, field_id: int, kind: int, value: bytes) -> Edit:
         """What must change so that this field has this value, be it there already or not.
 

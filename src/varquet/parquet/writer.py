@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError
-from varquet.layouts.parquet import shred
+from varquet.layouts.parquet import shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
 from varquet.parquet.footer import patch_file
 from varquet.parquet.positions import Position, find_variants, parquet_path, position_of, replace_type, replace_values
@@ -256,13 +256,6 @@ def _with_physical(schema: pa.Schema, position: Position, shredding: ShreddingSc
 
     def change(field: pa.Field) -> pa.Field:
         kept = {key: text for key, text in (field.metadata or {}).items() if not key.startswith(b"ARROW:extension:")}
-        return pa.field(field.name, _shared_type(shredding), field.nullable, kept or None)
+        return pa.field(field.name, shredded_type(shredding, shared_metadata=True), field.nullable, kept or None)
 
     return schema.set(index, replace_type(schema.field(index), position[1:], change))
-
-
-def _shared_type(shredding: ShreddingSchema) -> pa.DataType:
-    """The physical type with the metadata dictionary-encoded."""
-    kind = shredding.physical()
-    metadata = pa.field("metadata", pa.dictionary(pa.int32(), pa.binary()), nullable=False)
-    return pa.struct([metadata if field.name == "metadata" else field for field in kind])

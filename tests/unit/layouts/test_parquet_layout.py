@@ -41,7 +41,7 @@ def value_of(node: Node, metadata: bytes) -> bytes:
 
 
 def metadata_of(*names: str) -> bytes:
-    return encode({name: NULL for name in names})[0]
+    return encode(dict.fromkeys(names, NULL))[0]
 
 
 def nodes_of(column: pa.Array) -> list[Node | None]:
@@ -83,8 +83,16 @@ def test_tags() -> None:
     ]
     column = vq.shred(nodes_column(values), "array<string>")
     assert column.to_pylist() == [
-        {"metadata": NO_NAMES, "value": None, "typed_value": [{"value": None, "typed_value": "comedy"}, {"value": None, "typed_value": "drama"}]},
-        {"metadata": NO_NAMES, "value": None, "typed_value": [{"value": None, "typed_value": "horror"}, {"value": b"\x00", "typed_value": None}]},
+        {
+            "metadata": NO_NAMES,
+            "value": None,
+            "typed_value": [{"value": None, "typed_value": "comedy"}, {"value": None, "typed_value": "drama"}],
+        },
+        {
+            "metadata": NO_NAMES,
+            "value": None,
+            "typed_value": [{"value": None, "typed_value": "horror"}, {"value": b"\x00", "typed_value": None}],
+        },
         {
             "metadata": NO_NAMES,
             "value": None,
@@ -203,7 +211,9 @@ def test_invalid_event(what: str) -> None:
     metadata, value, typed_value, lenient, rule = INVALID_EVENTS[what]
     good = {"metadata": NO_NAMES, "value": b"\x00", "typed_value": None}
     column = shredded(EVENT, [good, {"metadata": metadata, "value": value, "typed_value": typed_value}])
-    assert len(findings(column)) == 1
+    # pa.array sets what it must not be asked about: the children of nulls that are required.
+    (finding,) = (each for each in findings(column) if not each.startswith("P10"))
+    assert finding.split()[0] in rule
     with pytest.raises(InvalidVariantError, match=rule) as caught:
         vq.unshred(column, strict=True)
     assert caught.value.row == 1
@@ -217,7 +227,9 @@ def test_invalid_event(what: str) -> None:
 def test_a_shredded_field_counts_even_if_it_is_missing() -> None:
     """The key in the residual is dropped, as in case 43 of the conformance suite."""
     metadata = metadata_of("b", "c")
-    column = shredded("b string", [{"metadata": metadata, "value": value_of({"b": text("x"), "c": NULL}, metadata), "typed_value": {"b": MISSING}}])
+    column = shredded(
+        "b string", [{"metadata": metadata, "value": value_of({"b": text("x"), "c": NULL}, metadata), "typed_value": {"b": MISSING}}]
+    )
     assert nodes_of(vq.unshred(column)) == construct_rows(column) == [{"c": NULL}]
     with pytest.raises(InvalidVariantError, match="W11"):
         vq.unshred(column, strict=True)
@@ -238,7 +250,9 @@ def test_a_shredded_name_is_found_under_any_of_its_ids(field_id: int, shredded_f
 # Missing, null, empty
 
 
-@pytest.mark.parametrize("ddl", ["variant", "bigint", "string", "a bigint", "a struct<b: string>, c variant", "array<a bigint>", "array<variant>"])
+@pytest.mark.parametrize(
+    "ddl", ["variant", "bigint", "string", "a bigint", "a struct<b: string>, c variant", "array<a bigint>", "array<variant>"]
+)
 def test_sql_null_variant_null_and_empty_are_different(ddl: str) -> None:
     ddl = ddl.replace("array<a bigint>", "array<struct<a: bigint>>")
     values: list[Node] = [NULL, {}, [], {"a": NULL}, {"a": {}}, {"a": {"b": NULL}}, [NULL], [[]], [{}], [{"a": NULL}], text("")]
@@ -316,7 +330,10 @@ def test_underscored_fields_are_ignored_beside_value_but_are_names_in_an_object(
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("other", pa.int32())]), "expected only metadata, value and typed_value in a group, got 'other'"),
+        (
+            pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("other", pa.int32())]),
+            "expected only metadata, value and typed_value in a group, got 'other'",
+        ),
         (pa.struct([("value", pa.binary()), ("typed_value", pa.int32())]), "expected a metadata column"),
         (pa.struct([("metadata", pa.binary())]), "expected at least one of value and typed_value"),
         (pa.struct([("metadata", pa.binary()), ("typed_value", pa.uint32())]), "it has no unsigned integers"),
@@ -324,10 +341,18 @@ def test_underscored_fields_are_ignored_beside_value_but_are_names_in_an_object(
         (pa.struct([("metadata", pa.binary()), ("typed_value", pa.binary(4))]), "its only binary of a fixed length is the uuid"),
         (pa.struct([("metadata", pa.string()), ("value", pa.binary())]), "expected metadata to be binary, got string"),
         (pa.struct([("metadata", pa.binary()), ("value", pa.int32())]), "expected value to be binary, got int32"),
-        (pa.struct([("metadata", pa.binary()), ("typed_value", pa.struct([("a", pa.int32())]))]), r"expected a group of value and typed_value, got int32 - at \$\.a"),
-        (pa.struct([("metadata", pa.binary()), ("typed_value", pa.list_(pa.int32()))]), r"expected a group of value and typed_value, got int32 - at \$\[\*\]"),
         (
-            pa.struct([("metadata", pa.binary()), ("typed_value", pa.list_(pa.struct([("value", pa.binary()), ("metadata", pa.binary())])))]),
+            pa.struct([("metadata", pa.binary()), ("typed_value", pa.struct([("a", pa.int32())]))]),
+            r"expected a group of value and typed_value, got int32 - at \$\.a",
+        ),
+        (
+            pa.struct([("metadata", pa.binary()), ("typed_value", pa.list_(pa.int32()))]),
+            r"expected a group of value and typed_value, got int32 - at \$\[\*\]",
+        ),
+        (
+            pa.struct(
+                [("metadata", pa.binary()), ("typed_value", pa.list_(pa.struct([("value", pa.binary()), ("metadata", pa.binary())])))]
+            ),
             "the metadata column belongs to the top level only",
         ),
     ],
@@ -341,6 +366,14 @@ def test_a_type_that_is_no_shredded_column(kind: pa.DataType, words: str) -> Non
 def test_a_column_that_is_no_struct(column: pa.Array) -> None:
     with pytest.raises(UnsupportedTypeError, match="expected a shredded variant column, struct<metadata, value, typed_value>"):
         vq.unshred(column)
+
+
+@pytest.mark.parametrize("column", [None, [b"x"], b"x"])
+def test_what_is_no_column_at_all(column: Any) -> None:
+    with pytest.raises(UnsupportedTypeError, match="expected a pyarrow Array or ChunkedArray, got builtins"):
+        vq.unshred(column)
+    with pytest.raises(UnsupportedTypeError, match="expected a pyarrow Array or ChunkedArray, got builtins"):
+        vq.shred(column, "int")
 
 
 def test_shredding_what_is_shredded_already() -> None:
@@ -421,7 +454,8 @@ def test_bytes_that_are_no_variant(metadata: bytes, value: bytes, words: str, dd
     row = {"metadata": metadata, "value": value}
     with pytest.raises(InvalidVariantError, match=rf"\({words},.* at row 0"):
         vq.unshred(shredded(ddl, [row]))
-    if metadata:
+    # Names that no value uses are not looked at before they are read.
+    if words != "E8":
         with pytest.raises(InvalidVariantError, match=rf"\({words},.* at row 0"):
             vq.shred(column_of([(metadata, value)]), ddl)
 

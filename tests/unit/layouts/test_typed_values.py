@@ -79,7 +79,7 @@ def _holds(name: str, number: int) -> bool:
         (scalar("int16", 1000), "decimal(5,2)", None),
         (scalar("int64", -(1 << 63)), "decimal(19,0)", Decimal(-(1 << 63))),
         (scalar("int64", -(1 << 63)), "decimal(18,0)", None),
-        (scalar("int64", (1 << 63) - 1), "decimal(38,19)", Decimal((1 << 63) - 1).scaleb(0)),
+        (scalar("int64", (1 << 63) - 1), "decimal(38,19)", Decimal((1 << 63) - 1)),
         (scalar("int64", (1 << 63) - 1), "decimal(38,20)", None),
         (scalar("decimal4", Decimal("1.10")), "decimal(9,1)", Decimal("1.1")),
         (scalar("decimal4", Decimal("1.10")), "decimal(9,3)", Decimal("1.100")),
@@ -90,9 +90,9 @@ def _holds(name: str, number: int) -> bool:
         (scalar("decimal16", Decimal("0E-38")), "decimal(1,0)", Decimal(0)),
         (scalar("decimal4", Decimal("-0.000000001")), "decimal(9,9)", Decimal("-0.000000001")),
         (scalar("decimal4", Decimal("-0.000000001")), "decimal(9,8)", None),
-        (scalar("decimal8", Decimal("999999999999999999")), "decimal(18,0)", Decimal("999999999999999999")),
-        (scalar("decimal8", Decimal("999999999999999999")), "decimal(18,1)", None),
-        (scalar("decimal8", Decimal("9999999990.00")), "decimal(10,0)", Decimal("9999999990")),
+        (scalar("decimal8", Decimal(999999999999999999)), "decimal(18,0)", Decimal(999999999999999999)),
+        (scalar("decimal8", Decimal(999999999999999999)), "decimal(18,1)", None),
+        (scalar("decimal8", Decimal("9999999990.00")), "decimal(10,0)", Decimal(9999999990)),
         (scalar("decimal16", Decimal(MOST)), "decimal(38,0)", Decimal(MOST)),
         (scalar("decimal16", Decimal(-MOST)), "decimal(38,0)", Decimal(-MOST)),
         (scalar("decimal16", Decimal(MOST)), "decimal(37,0)", None),
@@ -111,10 +111,7 @@ def _holds(name: str, number: int) -> bool:
     ids=lambda each: str(getattr(each, "value", each)),
 )
 def test_exact_numbers_cross_where_nothing_is_lost(value: Scalar, ddl: str, stored: Any) -> None:
-    found = placed(value, ddl)
-    assert found == stored
-    if isinstance(stored, Decimal):
-        assert isinstance(found, Decimal) and found.compare_total(stored.quantize(found)) == 0 if len(stored.as_tuple().digits) < 28 else True
+    assert placed(value, ddl) == stored
 
 
 @pytest.mark.parametrize(

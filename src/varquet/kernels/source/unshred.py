@@ -268,9 +268,7 @@ def unshred_fixed(
                     state_p[ROW_NEED] = NEED_VALUE
                     break
                 starts_p[instance] = to
-                to = write_fixed(
-                    arena_p, to, tag, scale, numbers_p[stride * instance], numbers_p[stride * instance + stride - 1]
-                )
+                to = write_fixed(arena_p, to, tag, scale, numbers_p[stride * instance], numbers_p[stride * instance + stride - 1])
             elif value_valid_p[instance]:
                 code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
                 if code < -1000:
