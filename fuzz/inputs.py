@@ -276,13 +276,19 @@ def _double(data: bytearray, at: int, choice: random.Random) -> None:
     data[at:at] = data[at : at + choice.randint(1, 12)]
 
 
+def _ascend(data: bytearray, at: int, choice: random.Random) -> None:
+    """A table of offsets that ascend as they should, but to places that are not there."""
+    run = bytes(sorted(choice.randbytes(choice.randint(2, 6))))
+    data[at : at + len(run)] = run
+
+
 def _append(data: bytearray, at: int, choice: random.Random) -> None:
     data += choice.randbytes(choice.randint(1, 4))
 
 
 _DAMAGE: Final[tuple[Callable[[bytearray, int, random.Random], None], ...]] = (
     *(_flip, _flip, _flip, _replace, _replace, _number, _number),
-    *(_cut, _drop, _double, _append),
+    *(_cut, _drop, _double, _append, _ascend),
 )
 
 

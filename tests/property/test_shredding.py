@@ -26,8 +26,9 @@ from varquet.layouts import parquet as layout
 from varquet.variant import decode, encode, equal
 from varquet.variant.model import Node
 
-_VALUES = st.lists(st.none() | nodes(max_leaves=10), max_size=5)
-_SMALL_VALUES = st.lists(st.none() | nodes(max_leaves=8, wide=False), max_size=6)
+_NARROW = nodes(max_leaves=8, wide=False)
+_VALUES = st.lists(st.one_of(st.none(), _NARROW, _NARROW, _NARROW, _NARROW, _NARROW, nodes(max_leaves=8)), max_size=5)
+_SMALL_VALUES = st.lists(st.none() | _NARROW, max_size=6)
 _THREADS = st.sampled_from((1, 2))
 
 

@@ -6,6 +6,7 @@ each leaf gets what pays. Only encodings that Spark's vectorized reader and Duck
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -61,11 +62,13 @@ def choose_encodings(table: pa.Table) -> Encodings:
     """Look at the first rows of a table and choose."""
     dictionary: list[str] = []
     others: dict[str, str] = {}
+    seen: Counter[str] = Counter()
     for name, column in zip(table.column_names, table.columns, strict=True):
         chunks = column.slice(0, _SAMPLE).chunks
         array = pa.concat_arrays(chunks) if chunks else pa.nulls(0, column.type)
         for path, leaf in leaves(array, name):
             kind = leaf.type
+            seen[path] += 1
             if pa.types.is_dictionary(kind):
                 dictionary.append(path)
             elif pa.types.is_boolean(kind) or pa.types.is_null(kind):
@@ -76,11 +79,15 @@ def choose_encodings(table: pa.Table) -> Encodings:
                 others[path] = "DELTA_BINARY_PACKED"
             elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
                 others[path] = "DELTA_LENGTH_BYTE_ARRAY"
-    return Encodings(dictionary, others)
+    # Names with dots can give two columns one path, and then no encoding but the plain one is right for both.
+    return Encodings(dictionary, {path: encoding for path, encoding in others.items() if seen[path] == 1})
 
 
 def _repeats(leaf: pa.Array) -> bool:
     values = leaf.drop_null()[:_SAMPLE]
     if len(values) == 0:
         return True
-    return bool(pc.count_distinct(values).as_py() <= max(_REPEATS * len(values), 16))
+    try:
+        return bool(pc.count_distinct(values).as_py() <= max(_REPEATS * len(values), 16))
+    except pa.ArrowNotImplementedError:  # views, for example, cannot be counted
+        return False

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from varquet.columns.arrow import EXTENSION_NAME, bitmap, is_variant_type, plain, validity_of
 from varquet.errors import UnsupportedTypeError
+from varquet.schema.walk import ELEMENT, Step
 
-__all__ = ["Position", "find_variants", "is_variant_field", "parquet_path", "position_of", "replace_type", "replace_values"]
+__all__ = ["Position", "find_variants", "is_variant_field", "parquet_path", "position_of", "replace_type", "replace_values", "schema_steps"]
 
 Position: TypeAlias = tuple[str, ...]
 
@@ -96,6 +97,17 @@ def parquet_path(schema: pa.Schema, position: Position) -> tuple[str, ...]:
             path += ["key_value" if pa.types.is_map(field.type) else "list", name]
         field = dict(_below(field))[name]
     return tuple(path)
+
+
+def schema_steps(schema: pa.Schema, position: Position) -> list[Step]:
+    """A position as shredding schemas name it, in which the items of a list are ELEMENT and `element` is a name like others."""
+    field = schema.field(position[0])
+    steps: list[Step] = [position[0]]
+    for name in position[1:]:
+        is_named = pa.types.is_struct(field.type) or pa.types.is_map(field.type)
+        steps.append(name if is_named else ELEMENT)
+        field = dict(_below(field))[name]
+    return steps
 
 
 def replace_type(field: pa.Field, position: Position, change: Callable[[pa.Field], pa.Field]) -> pa.Field:

@@ -15,9 +15,11 @@ import pyarrow.parquet as pq
 from varquet.columns.arrow import SHARED_VARIANT, variant_field
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.parquet import unshred
+from varquet.parquet.elements import SchemaElement
 from varquet.parquet.footer import read_footer
-from varquet.parquet.positions import Position, parquet_path, replace_type, replace_values, walk_fields
-from varquet.schema import ELEMENT, ShreddingSchema
+from varquet.parquet.positions import Position, parquet_path, replace_type, replace_values, schema_steps, walk_fields
+from varquet.schema import ShreddingSchema
+from varquet.schema.parquet_form import any_depth
 
 __all__ = ["files_of", "open_file", "read", "read_batches"]
 
@@ -92,7 +94,8 @@ class OpenFile:
         footer = read_footer(path)
         annotated = set(footer.variants())
         # Rows that share their metadata shall do so in memory too.
-        self.file = pq.ParquetFile(path, read_dictionary=[".".join((*variant, "metadata")) for variant in annotated])
+        dictionaries = [".".join((*variant, "metadata")) for variant in annotated if _has_metadata(footer.schema, variant)]
+        self.file = pq.ParquetFile(path, read_dictionary=dictionaries, **any_depth())
         physical = self.file.schema_arrow
         if columns is not None:
             unknown = [name for name in columns if physical.get_field_index(name) < 0]
@@ -119,7 +122,7 @@ class OpenFile:
     def _shredding(self, position: Position, field: pa.Field) -> ShreddingSchema:
         if not pa.types.is_struct(field.type):
             raise UnsupportedTypeError(f"expected a group under the VARIANT annotation of {'.'.join(position)!r}, got {field.type}")
-        steps = [ELEMENT if name == "element" else name for name in position]
+        steps = schema_steps(self.physical, position)
         try:
             return ShreddingSchema.from_parquet(self.path, position[0] if len(position) == 1 else steps)
         except VarquetError as error:
@@ -148,7 +151,7 @@ class OpenFile:
                     done += batch.num_rows
             except pa.ArrowNotImplementedError:
                 # Nor can it make a dictionary of a column chunk whose writer gave its dictionary up half way.
-                plain = pq.ParquetFile(self.path)
+                plain = pq.ParquetFile(self.path, **any_depth())
                 for batch in plain.iter_batches(batch_rows, row_groups=[group], columns=self.physical.names):
                     if done < batch.num_rows:
                         yield batch.slice(done)
@@ -163,6 +166,13 @@ class OpenFile:
             error.message = f"column {'.'.join(position)!r} of {self.path!r}: {error.message}"
             raise
         return variants if variants.type == SHARED_VARIANT else variants.cast(SHARED_VARIANT)
+
+
+def _has_metadata(element: SchemaElement, path: Sequence[str]) -> bool:
+    """Whether the group at a path has a metadata column, without which pyarrow could not even open the file as asked."""
+    for name in path:
+        element = next(child for child in element.children if child.name == name)
+    return any(child.name == "metadata" for child in element.children)
 
 
 def open_file(path: str, columns: Sequence[str] | None = None) -> OpenFile:

@@ -22,7 +22,7 @@ from varquet.schema.leaf_types import is_list, not_in_table
 from varquet.schema.walk import ELEMENT, Event, Step, Trail, place
 from varquet.types import MAX_DECIMAL_DIGITS
 
-__all__ = ["read_parquet"]
+__all__ = ["any_depth", "read_parquet"]
 
 _DEPTH_LIMIT: Final = 1_000_000
 _UNITS: Final = {"milliseconds": "MILLIS", "microseconds": "MICROS", "nanoseconds": "NANOS"}
@@ -51,14 +51,20 @@ _TABLE: Final = {
 }
 
 
+def any_depth() -> dict[str, int]:
+    """What makes pyarrow open files with schemas of any depth, where its version knows a limit."""
+    import pyarrow.parquet as pq  # not needed by those who only write schemas
+
+    return {"schema_depth_limit": _DEPTH_LIMIT} if "schema_depth_limit" in inspect.signature(pq.ParquetFile).parameters else {}
+
+
 def read_parquet(source: Any, column: str | Sequence[Step]) -> Iterator[Event]:
     """The walk of the schema of a column of a file, which is named, or reached by names and ELEMENT through structs and lists."""
     import pyarrow.parquet as pq  # not needed by those who only write schemas
 
-    options = {"schema_depth_limit": _DEPTH_LIMIT} if "schema_depth_limit" in inspect.signature(pq.ParquetFile).parameters else {}
     named = f" of {os.fspath(source)}" if isinstance(source, (str, os.PathLike)) else ""
     try:
-        file = pq.ParquetFile(source, **options)
+        file = pq.ParquetFile(source, **any_depth())
     except (pa.ArrowInvalid, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the file system's own words, such as FileNotFoundError; Arrow's have no number

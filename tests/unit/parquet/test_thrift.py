@@ -282,3 +282,15 @@ def test_lists_and_strings_are_written_as_they_are_read(count: int) -> None:
     octets = b"\x19" + list_header(TRUE, count) + b"\x01" * count + b"\x18" + binary(b"x" * count) + b"\x00"
     walked = read_struct(octets, 0)
     assert walked.end == len(octets) and walked.octets(2) == b"x" * count
+
+
+@given(st.lists(NUMBERS, max_size=20))
+def test_lists_of_integers(numbers: list[int]) -> None:
+    octets = b"\x19" + list_header(I64, len(numbers)) + b"".join(map(zigzag, numbers)) + b"\x00"
+    walked = read_struct(octets, 0)
+    assert walked.integers(1) == numbers and walked.integers(2) is None
+
+
+def test_a_list_of_something_else_is_no_list_of_integers() -> None:
+    with pytest.raises(ParquetError, match="expected a list of integers in the footer, got one of kind 8"):
+        read_struct(b"\x19" + list_header(8, 1) + binary(b"x") + b"\x00", 0).integers(1)

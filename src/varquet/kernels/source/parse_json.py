@@ -65,6 +65,7 @@ from varquet.kernels.source._tape import (
     KIND_ARRAY,
     KIND_DECIMAL,
     KIND_DOUBLE,
+    KIND_DROPPED,
     KIND_INTEGER,
     KIND_LITERAL,
     KIND_OBJECT,
@@ -759,6 +760,45 @@ def find_shape(
 
 
 @kernel
+def keep_names(tape: OutInts, row_keys: OutInts, info: OutInts, sorting: OutInts, state: OutInts) -> i64:
+    """Number the row's names anew, without those that no field has any more."""
+    count: i64 = state[STATE_ROW_KEYS]
+    node: i64
+    child: i64
+    k: i64
+    step: i64
+    kept: i64 = 0
+    for k in range(count):
+        sorting[k] = -1
+    # First the names that are left are marked and numbered, then the fields get the new numbers.
+    for step in range(2):
+        node = 0
+        while node < tape[1]:
+            if tape[node] & 255 == KIND_OBJECT:
+                child = node + NODE
+                while child < tape[node + 1]:
+                    if tape[child] & 255 != KIND_DROPPED:
+                        k = tape[child] >> 16
+                        if step == 0:
+                            sorting[k] = 0
+                        else:
+                            tape[child] = (tape[child] & 65535) | (sorting[k] << 16)
+                    child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
+            node = tape[node + 1] if tape[node] & 255 == KIND_DROPPED else node + NODE
+        if step == 0:
+            state[STATE_SHAPE_HASH] = 0
+            for k in range(count):
+                if sorting[k] == 0:
+                    sorting[k] = kept
+                    row_keys[kept] = row_keys[k]
+                    info[row_keys[kept] * KEY + KEY_LOCAL] = kept
+                    state[STATE_SHAPE_HASH] = (state[STATE_SHAPE_HASH] * 1000003 + row_keys[kept]) & 0x3FFFFFFFFFFF
+                    kept += 1
+            state[STATE_ROW_KEYS] = kept
+    return kept
+
+
+@kernel
 def convert_row(
     data: InBytes,
     data_size: i64,
@@ -844,6 +884,30 @@ def convert_row(
             state[STATE_OFFSET] = 0
             return -JSON_NEW_NAME
         drop_duplicates(tape, shape_ints, ranks_at, sorting)
+        # Names that only dropped values had go too, and with them the metadata that was written.
+        state[STATE_METADATA] = used
+        if shapes[shape * SHAPE + SHAPE_METADATA] == used:
+            forget_shapes(shape_table, state)
+        keep_names(tape, row_keys, info, sorting, state)
+        shape = find_shape(
+            info,
+            keys,
+            row_keys,
+            ranked,
+            info_size // KEY,
+            sorting,
+            shapes,
+            shape_table,
+            shape_ints,
+            shape_ints_size,
+            metadata,
+            metadata_size,
+            state,
+        )
+        if shape < 0:
+            return NEED_METADATA
+        ranks_at = shapes[shape * SHAPE + SHAPE_INTS] + state[STATE_ROW_KEYS]
+        size_again(tape, shape_ints, ranks_at)
         at = write_row(data, data_size, unescaped, tape, shape_ints, ranks_at, state[STATE_ROW_KEYS], sorting, value, state[STATE_VALUE])
     state[STATE_VALUE] = at
     return 0
