@@ -276,19 +276,13 @@ def _double(data: bytearray, at: int, choice: random.Random) -> None:
     data[at:at] = data[at : at + choice.randint(1, 12)]
 
 
-def _ascend(data: bytearray, at: int, choice: random.Random) -> None:
-    """A table of offsets that ascend as they should, but to places that are not there."""
-    run = bytes(sorted(choice.randbytes(choice.randint(2, 6))))
-    data[at : at + len(run)] = run
-
-
 def _append(data: bytearray, at: int, choice: random.Random) -> None:
     data += choice.randbytes(choice.randint(1, 4))
 
 
 _DAMAGE: Final[tuple[Callable[[bytearray, int, random.Random], None], ...]] = (
     *(_flip, _flip, _flip, _replace, _replace, _number, _number),
-    *(_cut, _drop, _double, _append, _ascend),
+    *(_cut, _drop, _double, _append),
 )
 
 
@@ -298,6 +292,26 @@ def _damaged(data: bytes, choice: random.Random) -> bytes:
         # Headers stand at the front, and most of what can go wrong does so there.
         most = min(len(changed), 12) if choice.random() < 0.4 else len(changed)
         choice.choice(_DAMAGE)(changed, choice.randrange(most + 1), choice)
+    return bytes(changed)
+
+
+def _retabled(data: bytes, choice: random.Random, *, is_metadata: bool) -> bytes:
+    """Metadata, or an object or array, with other numbers in its table: offsets, ids, or the count before them."""
+    if not data or (not is_metadata and data[0] & 3 < 2):
+        return _damaged(data, choice)
+    if is_metadata:
+        width, start = (data[0] >> 6) + 1, 1
+    else:
+        is_object = data[0] & 3 == 2
+        width, start = (data[0] >> 2 & 3) + 1, 5 if data[0] >> (6 if is_object else 4) & 1 else 2
+    changed = bytearray(data)
+    first = start + width * choice.randrange(8)
+    numbers = [choice.choice((*_NUMBERS, len(data), choice.getrandbits(8 * width))) % (1 << 8 * width) for _ in range(choice.randint(1, 3))]
+    # Ascending ones pass for offsets as long as nobody looks where they lead to.
+    for number in sorted(numbers):
+        if first + width <= len(changed):
+            changed[first : first + width] = number.to_bytes(width, "little")
+        first += width
     return bytes(changed)
 
 
@@ -324,10 +338,14 @@ def _row(choice: random.Random) -> Row:
     what = choice.random()
     if what < 0.12:
         return metadata, value
-    if what < 0.72:
+    if what < 0.62:
         return metadata, _damaged(value, choice)
-    if what < 0.92:
+    if what < 0.72:
+        return metadata, _retabled(value, choice, is_metadata=False)
+    if what < 0.84:
         return _damaged(metadata, choice), value
+    if what < 0.92:
+        return _retabled(metadata, choice, is_metadata=True), value
     if what < 0.97:
         return _damaged(metadata, choice), _damaged(value, choice)
     return choice.randbytes(choice.randrange(12)), choice.randbytes(choice.randrange(24))

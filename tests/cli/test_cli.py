@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from varquet.errors import VarquetError
 from varquet.samples import Kind, generate
 
 SOURCE = str(Path(varquet.__file__).parents[1])
-COMMANDS = ("info", "sample")
+COMMANDS = ("info", "sample", "ingest", "cat", "inspect")
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -151,7 +152,7 @@ class TestProcess:
         )
         assert (done.stdout, done.stderr) == ("[] []\n", "")
 
-    @pytest.mark.parametrize("args", [["--help"], ["sample", "--help"], ["info", "--help"], ["sample", "oops"]])
+    @pytest.mark.parametrize("args", [["--help"], *([command, "--help"] for command in COMMANDS), ["sample", "oops"]])
     def test_help_and_usage_need_no_arrow(self, args: list[str]) -> None:
         done = run_python(
             "import sys, varquet; before = set(sys.modules)\n"
@@ -201,11 +202,16 @@ class TestUsage:
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_the_examples_work(self, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from varquet.cli import sample
+        import importlib
 
         monkeypatch.chdir(tmp_path)
-        example = {"info": info.EXAMPLE, "sample": sample.EXAMPLE}[command]
-        args = example.removeprefix("Example: varquet ").replace("-n 100000", "-n 10").split()
+        assert CliRunner().invoke(build_app(), ["sample", "events", "-n", "10", "-o", "events.ndjson"]).exit_code == 0
+        if command in ("cat", "inspect"):
+            assert CliRunner().invoke(build_app(), ["ingest", "events.ndjson", "events.parquet"]).exit_code == 0
+        elif command == "sample":
+            Path("events.ndjson").unlink()
+        example = importlib.import_module(f"varquet.cli.{command}").EXAMPLE
+        args = shlex.split(example.removeprefix("Example: varquet ").replace("-n 100000", "-n 10"))
         assert CliRunner().invoke(build_app(), args).exit_code == 0
 
     def test_exit_codes(self) -> None:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from varquet.errors import VarquetError
 
-__all__ = ["new_file"]
+__all__ = ["check_new_file", "new_file"]
 
 
 @contextlib.contextmanager
@@ -21,20 +21,21 @@ def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     Until then it has a temporary name in the same directory, which is removed if the block fails. An existing file
     is replaced with `force` only; what a link points to is replaced, not the link.
     """
-    target = Path(os.path.realpath(path))
-    _check(path, target, force=force)
+    target = check_new_file(path, force=force)
     temporary = target.with_name(f".varquet-{uuid.uuid4().hex}.tmp")
     try:
         with temporary.open("xb") as file:
             yield file
-        _check(path, target, force=force)  # another process may have made it in the meantime
+        check_new_file(path, force=force)  # another process may have made it in the meantime
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def _check(path: Path, target: Path, *, force: bool) -> None:
+def check_new_file(path: Path, *, force: bool) -> Path:
+    """Where a file of this name would be written, links followed; an error if it may not be."""
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise VarquetError(f"expected a file in an existing directory, got {path}", hint=f"mkdir -p {path.parent}")
     if target.exists():
@@ -43,3 +44,4 @@ def _check(path: Path, target: Path, *, force: bool) -> None:
             raise VarquetError(f"expected the name of an ordinary file, got {path}, which is something else")
         if not force:
             raise VarquetError(f"expected the name of a new file, got {path}, which exists", hint="--force replaces it")
+    return target

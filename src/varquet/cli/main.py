@@ -64,7 +64,7 @@ def build_app() -> "typer.Typer":
     """The application with all its commands; needs the extra [cli]."""
     import typer
 
-    from varquet.cli import info, sample
+    from varquet.cli import cat, info, ingest, inspect, sample
 
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -85,6 +85,9 @@ def build_app() -> "typer.Typer":
 
     app.command("info", epilog=info.EXAMPLE)(info.info)
     app.command("sample", epilog=sample.EXAMPLE)(sample.sample)
+    app.command("ingest", epilog=ingest.EXAMPLE)(ingest.ingest)
+    app.command("cat", epilog=cat.EXAMPLE)(cat.cat)
+    app.command("inspect", epilog=inspect.EXAMPLE)(inspect.inspect)
     return app
 
 

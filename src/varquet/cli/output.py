@@ -11,7 +11,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -19,6 +19,8 @@ __all__ = ["ConsoleOutput", "JsonOutput", "JsonSwitch", "Output"]
 
 JsonSwitch = Annotated[bool, typer.Option("--json", help="Print the result, and any error, as JSON.")]
 """The option that every command has."""
+
+_WIDE: Final = 100_000
 
 
 class Output(abc.ABC):
@@ -34,8 +36,12 @@ class Output(abc.ABC):
         """Print a result: `data` for a program, `lines` of a label and a text for a person."""
 
     @abc.abstractmethod
-    def progress(self, label: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], None]]:
-        """Show work under way; the function it gives is told how many more of the total are done."""
+    def tables(self, data: Mapping[str, Any], tables: Callable[[], Sequence[Any]]) -> None:
+        """Print a result: `data` for a program, what `tables` makes (anything that rich prints) for a person."""
+
+    @abc.abstractmethod
+    def progress(self, label: str, total: int | None) -> contextlib.AbstractContextManager[Callable[[int], None]]:
+        """Show work under way; the function it gives is told how many more of the total, if that is known, are done."""
 
 
 class ConsoleOutput(Output):
@@ -51,8 +57,16 @@ class ConsoleOutput(Output):
             # Not wrapped: a person can widen the window, and what reads a pipe wants one line.
             console.print(Text.assemble((label.ljust(width), "bold"), "  ", text), soft_wrap=True)
 
+    def tables(self, data: Mapping[str, Any], tables: Callable[[], Sequence[Any]]) -> None:
+        from rich.console import Console
+
+        # What reads a pipe wants whole lines, however wide.
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+        for table in tables():
+            console.print(table)
+
     @contextlib.contextmanager
-    def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:
+    def progress(self, label: str, total: int | None) -> Iterator[Callable[[int], None]]:
         if not sys.stderr.isatty():
             yield lambda _: None
             return
@@ -70,5 +84,8 @@ class JsonOutput(Output):
     def result(self, data: Mapping[str, Any], lines: Sequence[tuple[str, str]]) -> None:
         print(json.dumps(data, indent=2))
 
-    def progress(self, label: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], None]]:
+    def tables(self, data: Mapping[str, Any], tables: Callable[[], Sequence[Any]]) -> None:
+        self.result(data, [])
+
+    def progress(self, label: str, total: int | None) -> contextlib.AbstractContextManager[Callable[[int], None]]:
         return contextlib.nullcontext(lambda _: None)

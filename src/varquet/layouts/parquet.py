@@ -88,12 +88,12 @@ def shred(
         def shred_slice(task: tuple[int, int]) -> pa.Array:
             part = variants.slice(*task)
             root = take_apart(part, schema, names, exact_types=exact_types, first_row=before + task[0])
-            metadata = share_metadata(root, part, first_row=before + task[0]) if shared_metadata else part.metadata_array
+            metadata = share_metadata(root, part, first_row=before + task[0]) if shared_metadata else plain(part.metadata_array)
             return _to_arrow(root, part, metadata)
 
         size = int(variants.value.offsets[-1] - variants.value.offsets[0])
         tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
-        return list(in_order(shred_slice, tasks, count))
+        return list(in_order(shred_slice, list(tasks) or [(0, 0)], count))
 
     return map_chunks(column, shred_chunk, shredded_type(schema, shared_metadata=shared_metadata))
 
@@ -147,7 +147,7 @@ def unshred(column: Column, *, strict: bool = False, threads: int | None = None)
             return variant_array(kept, value, valid)
 
         tasks = slices(len(chunk), 0, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
-        return list(in_order(unshred_slice, tasks, count))
+        return list(in_order(unshred_slice, list(tasks) or [(0, 0)], count))
 
     is_shared = pa.types.is_dictionary(kind.field("metadata").type)
     return map_chunks(column, unshred_chunk, SHARED_VARIANT if is_shared else VARIANT)

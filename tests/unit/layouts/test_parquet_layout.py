@@ -10,7 +10,7 @@ from construct_variant import construct_rows, plain_rows
 from kernel_builds import BUILDS, using
 from shredded_rules import findings
 from strategies import physical
-from variant_columns import column_of, nodes_column, rows_of
+from variant_columns import VARIANT_FORMS, column_of, nodes_column, rows_of
 
 import varquet as vq
 from varquet.errors import InvalidVariantError, SchemaError, UnsupportedTypeError
@@ -412,6 +412,18 @@ def test_an_extension_over_a_shredded_column() -> None:
     column = shredded("int", [{"metadata": NO_NAMES, "value": None, "typed_value": 1}, None])
     labelled = pa.ExtensionArray.from_storage(Foreign(column.type), column)
     assert nodes_of(vq.unshred(labelled)) == [Scalar(BY_NAME["int32"], 1), None]
+
+
+@pytest.mark.parametrize("form", VARIANT_FORMS)
+@pytest.mark.parametrize("ddl", ["variant", "uuid", "a int, b array<time>"])
+def test_the_type_does_not_depend_on_the_number_of_rows(form: str, ddl: str) -> None:
+    column = VARIANT_FORMS[form](nodes_column([NULL, {"a": number(1)}]))
+    rows, none = vq.shred(column, ddl), vq.shred(column.slice(0, 0), ddl)
+    assert len(none) == 0 and none.type == rows.type
+    assert vq.unshred(none).type == vq.unshred(rows).type
+    shared, none = vq.shred(column, ddl, shared_metadata=True), vq.shred(column.slice(0, 0), ddl, shared_metadata=True)
+    assert none.type == shared.type
+    assert vq.unshred(none).type == vq.unshred(shared).type
 
 
 # Errors

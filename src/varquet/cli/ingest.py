@@ -1,0 +1,168 @@
+"""`varquet ingest`: NDJSON, JSON text or Variants to one Parquet file with a shredded Variant column."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from varquet.cli.files import check_new_file
+from varquet.cli.output import JsonSwitch, Output
+
+if TYPE_CHECKING:
+    from varquet.cli.sources import Refused
+    from varquet.schema import ShreddingSchema
+
+__all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "OnError", "ingest"]
+
+EXAMPLE: Final = (
+    'Example: varquet ingest events.ndjson events.parquet --schema "id bigint, type string, user struct<id: bigint, plan: string>"'
+)
+
+
+class OnError(enum.StrEnum):
+    """What becomes of a text that is not JSON."""
+
+    RAISE = "raise"
+    NULL = "null"
+
+
+class DuplicateKeys(enum.StrEnum):
+    """What becomes of an object that has a field name twice."""
+
+    ERROR = "error"
+    LAST = "last"
+
+
+class Compression(enum.StrEnum):
+    """How the pages of the file are compressed."""
+
+    ZSTD = "zstd"
+    SNAPPY = "snappy"
+    GZIP = "gzip"
+    LZ4 = "lz4"
+    BROTLI = "brotli"
+    NONE = "none"
+
+
+def ingest(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SRC", help="NDJSON or Parquet: files (also .gz, .zst), folders or globs; - is NDJSON on stdin.", show_default=False
+        ),
+    ],
+    dest: Annotated[Path, typer.Argument(metavar="DEST", help="The Parquet file to write.", show_default=False)],
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            "--schema",
+            metavar="DDL|@FILE",
+            help='The paths that become columns: "id bigint, user struct<name: string>", JSON, or a file with it.',
+            show_default="nothing is shredded",
+        ),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option("--column", help="The column of Parquet files to shred: JSON text or a Variant.", show_default="the only one"),
+    ] = None,
+    output_column: Annotated[
+        str | None,
+        typer.Option("--output-column", help="The name of the Variant column in DEST.", show_default="v, or that of the Parquet column"),
+    ] = None,
+    on_error: Annotated[OnError, typer.Option(help="Stop at text that is not JSON, or make it an SQL NULL and count it.")] = OnError.RAISE,
+    duplicate_keys: Annotated[
+        DuplicateKeys, typer.Option(help="A field name that occurs twice in an object is an error, or its last value counts.")
+    ] = DuplicateKeys.ERROR,
+    compression: Annotated[Compression, typer.Option(help="The compression of the file.")] = Compression.ZSTD,
+    row_group_rows: Annotated[
+        int | None, typer.Option("--row-group-rows", min=1, help="The most rows of a row group.", show_default="262144")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="VARQUET_THREADS or all cores")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace DEST if it exists.")] = False,
+    as_json: JsonSwitch = False,
+) -> None:
+    """Write NDJSON, a column of JSON text or a Variant column as a Parquet file with a shredded Variant column.
+
+    Without --schema every value stays whole, in an unshredded Variant column. Whatever the schema does not name is kept.
+    Other columns of Parquet files are kept as they are. DEST appears when it is complete; inputs larger than memory are fine.
+    """
+    target = check_new_file(dest, force=force)
+    # Behind the cheap checks: help and wrong calls need no Arrow.
+    from varquet.cli.sources import FIRST_REFUSED, find_sources, open_source
+    from varquet.columns.threads import thread_count
+    from varquet.parquet.writer import ROW_GROUP_ROWS, FileWriter
+
+    out = Output.choose(as_json=as_json)
+    shredding = _read_schema(schema)
+    started = time.monotonic()
+    count = thread_count(threads)
+    source = open_source(
+        find_sources(sources), column=column, output_column=output_column, duplicate_keys=duplicate_keys.value, threads=count
+    )
+    size, refused = 0, 0
+    first: list[Refused] = []
+    with (
+        out.progress("ingesting", source.size) as advance,
+        FileWriter(
+            target,
+            source.schema,
+            {(source.column,): shredding},
+            overwrite=force,
+            compression=compression.value,
+            row_group_rows=row_group_rows or ROW_GROUP_ROWS,
+            threads=count,
+        ) as writer,
+    ):
+        for batch in source.batches(advance):
+            if batch.refused and on_error is OnError.RAISE:
+                raise batch.first_refused[0].error()
+            refused += batch.refused
+            first += batch.first_refused[: FIRST_REFUSED - len(first)]
+            size += batch.size
+            writer.write(batch.rows)
+    seconds = time.monotonic() - started
+    written = writer.written
+    speed = size / 1e6 / max(seconds, 1e-9)
+    out.result(
+        {
+            "path": str(dest),
+            "rows": written.rows,
+            "row_groups": written.row_groups,
+            "bytes_in": size,
+            "bytes_out": written.size,
+            "seconds": round(seconds, 3),
+            "mb_per_second": round(speed, 1),
+            "column": source.column,
+            "schema": shredding.ddl(),
+            "schema_columns": shredding.columns,
+            "errors": refused,
+            "first_errors": [dataclasses.asdict(one) for one in first],
+        },
+        [
+            ("path", str(dest)),
+            ("rows", f"{written.rows:,} in {written.row_groups:,} row group{'' if written.row_groups == 1 else 's'}"),
+            ("read", f"{size:,} bytes"),
+            ("written", f"{written.size:,} bytes"),
+            ("time", f"{seconds:.2f} s, {speed:,.0f} MB/s"),
+            ("column", f"{source.column}, in {shredding.columns} columns"),
+            *([("errors", f"{refused:,} texts that are not JSON became SQL NULL")] if refused else []),
+            *(("", str(one.error())) for one in first),
+        ],
+    )
+
+
+def _read_schema(text: str | None) -> ShreddingSchema:
+    from varquet.schema import ShreddingSchema
+
+    if text is None:
+        return ShreddingSchema.value()
+    if text.startswith("@"):
+        text = Path(text[1:]).read_text(encoding="utf-8")
+    return ShreddingSchema.parse(text).writable()

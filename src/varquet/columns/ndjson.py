@@ -1,0 +1,180 @@
+"""Reading NDJSON (one JSON text per line) in blocks, without Python ever looking at a line.
+
+A block is one buffer, cut where a line ends; its texts are the places where its lines begin. The line end stays with its
+text, as white space that JSON allows, and so do blank lines with the text before them: nothing is copied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from varquet.columns.arrow import binary_array
+from varquet.errors import UnsupportedTypeError, VarquetError
+
+__all__ = ["Lines", "read_ndjson"]
+
+BLOCK_BYTES: Final = 8 << 20
+
+_NEWLINE: Final = 10
+_WHITE: Final = np.isin(np.arange(256), list(b" \t\n\r"))
+# No JSON text begins with any of these.
+_COMPRESSIONS: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+_LONGEST_MARK: Final = max(map(len, _COMPRESSIONS))
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+
+class BinaryFile(Protocol):
+    """What is asked of an open file: its next bytes, none of them at its end."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some lines of a file that are not blank."""
+
+    texts: pa.Array
+    """Binary: the bytes of each line, with the line ends and blank lines behind it."""
+    numbers: Ints
+    """The number of each line in the file, from 1."""
+    starts: Ints
+    """The byte of the file at which each line begins; of a compressed file, the byte of what it holds."""
+    size: int
+    """The bytes of the block."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def text(self, row: int) -> bytes:
+        """One line without the white space at its end."""
+        return bytes(self.texts[row].as_py()).rstrip(b" \t\r\n")
+
+
+def read_ndjson(
+    source: str | os.PathLike[str] | BinaryFile,
+    *,
+    block_bytes: int = BLOCK_BYTES,
+    on_bytes: Callable[[int], None] | None = None,
+) -> Iterator[Lines]:
+    """The lines of a file, block by block; blank lines are left out.
+
+    Lines end with LF or CR LF, the last one may end with the file. Blocks have about `block_bytes`, more only where one line
+    has. Whether a line is JSON is for `parse_json` to say.
+
+    Args:
+        source: a path, or a file open for reading bytes; compressed by gzip, zstd, bz2 or lz4, or not: its first bytes tell.
+        block_bytes: how much is read at a time.
+        on_bytes: told how many more bytes of the source were read, before they are decompressed.
+    """
+    if block_bytes < 1:
+        raise UnsupportedTypeError(f"expected blocks of at least one byte, got {block_bytes}")
+    return _read(source, block_bytes, on_bytes or (lambda _: None))
+
+
+def _read(source: str | os.PathLike[str] | BinaryFile, block_bytes: int, on_bytes: Callable[[int], None]) -> Iterator[Lines]:
+    line, offset = 1, 0
+    # What is there of a line whose end has not come yet.
+    begun: list[memoryview] = []
+    with _opened(source, on_bytes) as fill:
+        while piece := fill(block_bytes):
+            cut = piece.rfind(b"\n") + 1
+            if cut:
+                block = b"".join((*begun, memoryview(piece)[:cut]))
+                begun.clear()
+                lines, count = _cut(block, line, offset)
+                line, offset = line + count, offset + len(block)
+                if len(lines):
+                    yield lines
+            if cut < len(piece):
+                begun.append(memoryview(piece)[cut:])
+    lines, _ = _cut(b"".join(begun), line, offset)
+    if len(lines):
+        yield lines
+
+
+def _cut(block: bytes, line: int, offset: int) -> tuple[Lines, int]:
+    """The lines of a block that begins with this line at this byte of the file, and how many line ends it has."""
+    data = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(data == _NEWLINE)
+    starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
+    if starts[-1] == len(data):
+        starts = starts[:-1]
+    numbers = np.arange(line, line + len(starts), dtype=np.int64)
+    # A blank line begins with white space, which few other lines do: only then is it worth looking at every byte.
+    if len(starts) and _WHITE[data[starts]].any():
+        filled = np.logical_or.reduceat(~_WHITE[data], starts)
+        starts, numbers = starts[filled], numbers[filled]
+    texts = binary_array(pa.py_buffer(block), np.append(starts, len(data)), None)
+    return Lines(texts, numbers, starts + offset, len(block)), len(ends)
+
+
+@contextlib.contextmanager
+def _opened(source: str | os.PathLike[str] | BinaryFile, on_bytes: Callable[[int], None]) -> Iterator[Callable[[int], bytes]]:
+    """A function that gives so many of the next bytes, decompressed; fewer only at the end."""
+    with contextlib.ExitStack() as stack:
+        if isinstance(source, (str, os.PathLike)):
+            name = os.fspath(source)
+            raw = _Counted(stack.enter_context(open(source, "rb", buffering=0)), on_bytes)
+        else:
+            name = str(getattr(source, "name", "the input"))
+            raw = _Counted(source, on_bytes)
+        head = _fill(raw, _LONGEST_MARK)
+        raw.waiting = head
+        compression = next((kind for mark, kind in _COMPRESSIONS.items() if head.startswith(mark)), None)
+        if compression is None:
+            yield lambda size: _fill(raw, size)
+            return
+        stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), compression)
+
+        def decompress(size: int) -> bytes:
+            try:
+                return _fill(stream, size)
+            except OSError as error:
+                if error.errno is not None:
+                    raise
+                raise VarquetError(f"expected a whole {compression} stream in {name}, got {error}") from error
+
+        yield decompress
+
+
+def _fill(file: BinaryFile, size: int) -> bytes:
+    """So many of the next bytes; fewer only at the end."""
+    pieces: list[bytes] = []
+    while size > 0:
+        piece = file.read(size)
+        if not piece:
+            break
+        pieces.append(piece)
+        size -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+class _Counted:
+    """A file of which the first bytes are known already, and that says how much of it was read."""
+
+    def __init__(self, file: BinaryFile, on_bytes: Callable[[int], None]) -> None:
+        self.file = file
+        self.on_bytes = on_bytes
+        self.waiting = b""
+        self.closed = False
+
+    def read(self, size: int, /) -> bytes:
+        if self.waiting:
+            piece, self.waiting = self.waiting[:size], self.waiting[size:]
+            return piece
+        piece = self.file.read(size)
+        self.on_bytes(len(piece))
+        return piece
+
+    def close(self) -> None:
+        """Whoever opened the file closes it."""
+        self.closed = True
