@@ -8,6 +8,7 @@
     unshred(column)               and back
     write(data, path, schemas)    a Parquet file with shredded Variant columns that others read
     read(path)                    any Parquet files with Variant columns, whoever wrote them
+    inspect(path)                 what is in the columns of such files, path by path
     ShreddingSchema               which paths become columns: "id bigint, user struct<name: string>"
     Variant                       one value, as a person handles it
     Path                          a singular RFC 9535 path, $.a['b.c'][0]
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         VarquetError,
     )
     from varquet.layouts.parquet import shred, unshred
+    from varquet.parquet.inspect import Inspection, inspect
     from varquet.parquet.reader import read, read_batches
     from varquet.parquet.writer import FileWriter, WrittenFile, write
     from varquet.paths import Path
@@ -50,6 +52,7 @@ __all__ = [
     "VARIANT",
     "CastError",
     "FileWriter",
+    "Inspection",
     "InvalidVariantError",
     "JsonError",
     "ParquetError",
@@ -65,6 +68,7 @@ __all__ = [
     "WrittenFile",
     "__version__",
     "extract",
+    "inspect",
     "is_variant_type",
     "parse_json",
     "read",
@@ -99,6 +103,7 @@ _HOMES: Final = {
         "VarquetError",
     ),
     "varquet.layouts.parquet": ("shred", "unshred"),
+    "varquet.parquet.inspect": ("Inspection", "inspect"),
     "varquet.parquet.reader": ("read", "read_batches"),
     "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),
     "varquet.schema": ("ShreddingSchema",),
