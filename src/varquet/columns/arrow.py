@@ -34,6 +34,7 @@ __all__ = [
     "grown",
     "is_variant_type",
     "map_chunks",
+    "metadata_of",
     "plain",
     "slices",
     "spans",
@@ -174,6 +175,17 @@ def spans(array: pa.Array, what: str) -> Spans:
     return Spans(flat.data, flat.offsets[:-1], flat.offsets[1:], flat.valid)
 
 
+def metadata_of(array: pa.StructArray) -> pa.Array:
+    """The metadata of a variant column, shredded or not; a dictionary stays one."""
+    metadata = array.field("metadata")
+    if not pa.types.is_dictionary(metadata.type):
+        return plain(metadata)
+    if len(metadata.dictionary) or metadata.null_count == len(metadata):
+        return metadata
+    # Where a row group has nothing but SQL NULLs, pyarrow reads indexes into a dictionary of nothing.
+    return pa.DictionaryArray.from_arrays(pa.nulls(len(metadata), metadata.type.index_type), metadata.dictionary)
+
+
 def is_variant_type(kind: pa.DataType) -> bool:
     """Whether an Arrow type is a struct with `metadata` and `value`, found by name."""
     if isinstance(kind, pa.BaseExtensionType):
@@ -197,9 +209,7 @@ def variant_children(array: pa.Array) -> VariantSlice:
         raise UnsupportedTypeError("expected an unshredded variant column, got one with a typed_value")
     # StructArray.field ignores neither the parent's offset nor adds its nulls, which is what is wanted here.
     valid = validity_of(array)
-    kept = array.field("metadata")
-    if not pa.types.is_dictionary(kept.type):
-        kept = plain(kept)
+    kept = metadata_of(array)
     metadata = spans(kept, "binary metadata")
     value = flatten(array.field("value"), "binary values")
     return VariantSlice(metadata, value, valid & metadata.valid & value.valid, kept)

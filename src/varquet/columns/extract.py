@@ -55,6 +55,8 @@ def extract(
 ) -> Column:
     """The value at one path of every Variant: as a variant column, or cast to a type.
 
+    Only the bytes on the way to the path's value are read: damage elsewhere in a row is for `validate` to find.
+
     A path that leads nowhere, an SQL NULL and, with a type, a Variant null give null. Casts have the results of Spark's
     `try_variant_get` (`variant_get` with on_mismatch="raise"); docs/casts.md lists them. Numbers cast by value: whether
     5 was stored as int8, int64 or decimal makes no difference.
@@ -117,15 +119,19 @@ def _reader(target: pa.DataType) -> _Reader:
         return lambda part, starts, ends, _: _read_fixed(part, starts, ends, target, moment, _PER_SECOND[target.unit], 0, np.int64)
     if target == _UUID:
         return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_UUID, first)
-    if pa.types.is_string(target) or pa.types.is_large_string(target):
+    if _is_text(target):
         return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_STRING, first)
-    if pa.types.is_binary(target) or pa.types.is_large_binary(target):
+    if pa.types.is_binary(target) or pa.types.is_large_binary(target) or pa.types.is_binary_view(target):
         return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_BINARY, first)
     raise UnsupportedTypeError(
         f"expected a type that a Variant value can be cast to, got {target}",
         hint="take a bool, a signed integer, float32, float64, decimal128, string, binary, binary(16), date32, "
         "time64('us') or a timestamp in 'us' or 'ns'",
     )
+
+
+def _is_text(target: pa.DataType) -> bool:
+    return bool(pa.types.is_string(target) or pa.types.is_large_string(target) or pa.types.is_string_view(target))
 
 
 def _locate(part: VariantSlice, path: Path, first: int) -> tuple[Ints, Ints]:
@@ -223,7 +229,7 @@ def _read_text(
     _raise_first(status, first)
     out.resize(int(offsets[-1]), shrink_to_fit=False)
     array = binary_array(out, offsets, (outcome == kernel.IS_READ).astype(np.uint8), text=kind == kernel.TO_STRING)
-    return array.cast(target), outcome == kernel.IS_SLOW
+    return array if array.type == target else array.cast(target), outcome == kernel.IS_SLOW
 
 
 def _cast_slow(
@@ -246,7 +252,7 @@ def _cast_slow(
         value = part.value.data[starts[row] : ends[row]].tobytes()
         try:
             # Objects and arrays become text or nothing, and nothing is known without reading all of them.
-            if value[0] & 3 >= BASIC_OBJECT and not (pa.types.is_string(target) or pa.types.is_large_string(target)):
+            if value[0] & 3 >= BASIC_OBJECT and not _is_text(target):
                 node: Node = {} if value[0] & 3 == BASIC_OBJECT else []
             else:
                 node = decode_value(Metadata(metadata), value)

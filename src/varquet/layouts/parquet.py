@@ -30,6 +30,7 @@ from varquet.columns.arrow import (
     bitmap,
     flatten,
     map_chunks,
+    metadata_of,
     plain,
     slices,
     spans,
@@ -138,9 +139,7 @@ def unshred(column: Column, *, strict: bool = False, threads: int | None = None)
         def unshred_slice(task: tuple[int, int]) -> pa.Array:
             array = chunk.slice(task[0], task[1] - task[0])
             valid = validity_of(array)
-            kept = array.field("metadata")
-            if not pa.types.is_dictionary(kept.type):
-                kept = plain(kept)
+            kept = metadata_of(array)
             root = _from_arrow(array, schema, valid, strict=strict, first_row=before + task[0])
             metadata = spans(kept, "binary metadata")
             value = put_together(root, metadata, valid, names, strict=strict, first_row=before + task[0])

@@ -34,7 +34,7 @@ from varquet.errors import UnsupportedTypeError
 from varquet.layouts.primitives import typed_kind
 from varquet.parquet.footer import read_footer
 from varquet.parquet.levels import Chunk, Place, RowGroup, list_element, places, read_row_groups
-from varquet.parquet.positions import Position, parquet_path
+from varquet.parquet.positions import Position
 from varquet.parquet.reader import Source, files_of, open_file
 from varquet.schema import ELEMENT, Kind, ShreddingSchema, display_path
 from varquet.schema.walk import Step
@@ -191,7 +191,7 @@ class _File:
         for column, (position, schema) in zip(self.names, opened.variants.items(), strict=True):
             if wanted is None or column in wanted:
                 self.columns[column] = schema
-                self.nodes += _nodes(column, schema, _find(root, parquet_path(opened.physical, position)))
+                self.nodes += _nodes(column, schema, _find(root, opened.paths[position]))
         # Opened anew where values are read: not with the dictionaries that putting Variants together wants.
         self.row_groups = list(read_row_groups(self.footer, root, functools.cache(lambda: pq.ParquetFile(path))))
 

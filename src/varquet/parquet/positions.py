@@ -6,16 +6,29 @@ A position is a path of Arrow field names, in which the items of a list are call
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from varquet.columns.arrow import EXTENSION_NAME, bitmap, is_variant_type, plain, validity_of
-from varquet.errors import UnsupportedTypeError
+from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.parquet.elements import SchemaElement
 from varquet.schema.walk import ELEMENT, Step
 
-__all__ = ["Position", "find_variants", "is_variant_field", "parquet_path", "position_of", "replace_type", "replace_values", "schema_steps"]
+__all__ = [
+    "Position",
+    "file_paths",
+    "find_variants",
+    "is_variant_field",
+    "located",
+    "parquet_path",
+    "position_of",
+    "replace_type",
+    "replace_values",
+    "schema_steps",
+]
 
 Position: TypeAlias = tuple[str, ...]
 
@@ -41,9 +54,13 @@ def _below(field: pa.Field) -> list[tuple[str, pa.Field]]:
         return [(child.name, child) for child in kind]
     if pa.types.is_map(kind):
         return [("key", kind.key_field), ("value", kind.item_field)]
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if _is_list(kind):
         return [("element", kind.value_field)]
     return []
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def find_variants(schema: pa.Schema) -> list[Position]:
@@ -87,7 +104,7 @@ def _field_at(schema: pa.Schema, position: Position) -> pa.Field | None:
 
 
 def parquet_path(schema: pa.Schema, position: Position) -> tuple[str, ...]:
-    """The names of the Parquet groups that lead to a position: lists and maps have one between."""
+    """The names that lead to a position in a file that pyarrow writes: lists and maps have one between."""
     field = schema.field(position[0])
     path = [position[0]]
     for name in position[1:]:
@@ -97,6 +114,39 @@ def parquet_path(schema: pa.Schema, position: Position) -> tuple[str, ...]:
             path += ["key_value" if pa.types.is_map(field.type) else "list", name]
         field = dict(_below(field))[name]
     return tuple(path)
+
+
+def file_paths(schema: pa.Schema, root: SchemaElement) -> Iterator[tuple[Position, pa.Field, tuple[str, ...]]]:
+    """Every field of a file's Arrow schema, outermost first, with the names that lead to it in the file, as its writer chose them."""
+    columns = {element.name: element for element in root.children}
+    waiting: list[tuple[Position, pa.Field, tuple[str, ...], SchemaElement]] = [
+        ((field.name,), field, (field.name,), columns[field.name]) for field in reversed(list(schema))
+    ]
+    while waiting:
+        position, field, path, element = waiting.pop()
+        below = _elements_below(field.type, element)
+        # A repeated element is a list and its items at once; its annotation speaks of the items.
+        yield position, field, () if below and not below[0][0] else path
+        for (name, child), (steps, inner) in zip(reversed(_below(field)), reversed(below), strict=True):
+            waiting.append(((*position, name), child, (*path, *steps), inner))
+
+
+def _elements_below(kind: pa.DataType, element: SchemaElement) -> list[tuple[tuple[str, ...], SchemaElement]]:
+    """What _below gives, in the file: the names on the way and the element, by the rules for lists of old and new writers."""
+    if pa.types.is_struct(kind):
+        named = {child.name: child for child in element.children}
+        return [((field.name,), named[field.name]) for field in kind]
+    if not (pa.types.is_map(kind) or _is_list(kind)):
+        return []
+    is_annotated = element.converted_type is not None or (element.logical_type is not None and element.logical_type.kind != "VARIANT")
+    if element.repetition == "REPEATED" and not is_annotated:
+        return [((), element)]
+    (repeated,) = element.children
+    if pa.types.is_map(kind):
+        return [((repeated.name, child.name), child) for child in repeated.children]
+    if len(repeated.children) == 1 and repeated.name not in ("array", f"{element.name}_tuple"):
+        return [((repeated.name, child.name), child) for child in repeated.children]
+    return [((repeated.name,), repeated)]
 
 
 def schema_steps(schema: pa.Schema, position: Position) -> list[Step]:
@@ -174,10 +224,20 @@ def replace_values(array: pa.Array, kind: pa.DataType, position: Position, chang
     return make.from_buffers(made, len(array), [validity, moved.buffers()[1]], nulls, children=[items])
 
 
-def walk_fields(schema: pa.Schema) -> Iterator[tuple[Position, pa.Field]]:
-    """Every field of a schema with its position, outermost first."""
-    waiting: list[tuple[Position, pa.Field]] = [((field.name,), field) for field in reversed(list(schema))]
-    while waiting:
-        position, field = waiting.pop()
-        yield position, field
-        waiting += [((*position, name), child) for name, child in reversed(_below(field))]
+@contextlib.contextmanager
+def located(position: Position, before: int, where: str = "") -> Iterator[None]:
+    """Let errors about a batch of a variant column name the column, and the row as it counts from the start of all of them.
+
+    The items of a list or map have numbers of their own in a batch, which tell nobody anything: the batch's first row is named.
+    """
+    try:
+        yield
+    except VarquetError as error:
+        column = f"column {'.'.join(position)!r}{where}"
+        if error.row is not None and len(position) > 1:
+            error.message = f"{column}, in the rows from {before} on: {error.message}"
+            error.row = None
+        else:
+            error.message = f"{column}: {error.message}"
+            error.row = error.row + before if error.row is not None else None
+        raise

@@ -17,7 +17,7 @@ from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.parquet import unshred
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.footer import read_footer
-from varquet.parquet.positions import Position, parquet_path, replace_type, replace_values, schema_steps, walk_fields
+from varquet.parquet.positions import Position, file_paths, located, replace_type, replace_values, schema_steps
 from varquet.schema import ShreddingSchema
 from varquet.schema.parquet_form import any_depth
 
@@ -106,9 +106,11 @@ class OpenFile:
             physical = pa.schema([physical.field(name) for name in columns], physical.metadata)
         self.physical = physical.remove_metadata()
         self.variants: dict[Position, ShreddingSchema] = {}
-        for position, field in walk_fields(self.physical):
-            if parquet_path(self.physical, position) in annotated:
+        self.paths: dict[Position, tuple[str, ...]] = {}
+        for position, field, names in file_paths(self.physical, footer.schema):
+            if names in annotated:
                 self.variants[position] = self._shredding(position, field)
+                self.paths[position] = names
         self.schema = self.physical
         for position in self.variants:
             index = self.schema.get_field_index(position[0])
@@ -158,13 +160,8 @@ class OpenFile:
                     done = max(0, done - batch.num_rows)
 
     def _unshred(self, array: pa.Array, *, position: Position, before: int, strict: bool, threads: int | None) -> pa.Array:
-        try:
+        with located(position, before, f" of {self.path!r}"):
             variants = unshred(array, strict=strict, threads=threads)
-        except VarquetError as error:
-            if error.row is not None and len(position) == 1:
-                error.row += before
-            error.message = f"column {'.'.join(position)!r} of {self.path!r}: {error.message}"
-            raise
         return variants if variants.type == SHARED_VARIANT else variants.cast(SHARED_VARIANT)
 
 

@@ -26,7 +26,7 @@ from varquet.errors import UnsupportedTypeError
 from varquet.layouts.parquet import shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
 from varquet.parquet.footer import patch_file
-from varquet.parquet.positions import Position, find_variants, parquet_path, position_of, replace_type, replace_values
+from varquet.parquet.positions import Position, find_variants, located, parquet_path, position_of, replace_type, replace_values
 from varquet.schema import ShreddingSchema
 
 __all__ = ["SCHEMA_KEY", "FileWriter", "WrittenFile", "write"]
@@ -147,6 +147,7 @@ class FileWriter:
         self.row_group_rows = row_group_rows
         self.row_group_bytes = row_group_bytes
         self.options: dict[str, Any] = {"compression": compression, "compression_level": compression_level}
+        self.taken = 0
         self.rows = 0
         self.row_groups = 0
         self.waiting: list[pa.RecordBatch] = []
@@ -176,7 +177,9 @@ class FileWriter:
         for position, shredding in self.shredded.items():
             index = self.source.get_field_index(position[0])
             change = functools.partial(shred, schema=shredding, exact_types=self.exact_types, shared_metadata=True, threads=self.threads)
-            columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
+            with located(position, self.taken):
+                columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
+        self.taken += batch.num_rows
         self.waiting.append(pa.RecordBatch.from_arrays(columns, schema=self.schema))
         self.waiting_rows += batch.num_rows
         self.waiting_bytes += self.waiting[-1].nbytes

@@ -32,7 +32,7 @@ from varquet.kernels.source._bytes import (
     open_dictionary,
     value_size,
 )
-from varquet.kernels.source._codes import BAD_STRING_UTF8, BAD_VALUE_EMPTY, NEED_NOTHING, NEED_TEXT
+from varquet.kernels.source._codes import BAD_STRING_UTF8, BAD_VALUE_EMPTY, BAD_VALUE_LENGTH, NEED_NOTHING, NEED_TEXT
 from varquet.kernels.source._moments import A_MOMENT, read_day, read_timestamp
 from varquet.kernels.source._text import SCALAR_ROOM, write_decimal, write_integer
 from varquet.kernels.source._unicode import is_utf8
@@ -216,6 +216,9 @@ def locate(
         code = open_container(value, at, limit, frame, 0)
         if code < 0:
             return code - 1000
+        if k == 0 and at + code + frame[FRAME_TOTAL] != end:
+            state[ROW_OFFSET] = code + frame[FRAME_TOTAL]
+            return -1000 - BAD_VALUE_LENGTH
         if steps[step + STEP_IS_INDEX]:
             index = steps[step + STEP_START]
             if index < 0:
@@ -256,6 +259,9 @@ def locate(
     if code < 0:
         return code - 1000
     state[ROW_OUT] = at + code
+    if count == 0 and at + code != end:
+        state[ROW_OFFSET] = code
+        return -1000 - BAD_VALUE_LENGTH
     return at
 
 

@@ -74,10 +74,12 @@ from varquet.kernels.source.dialect import (
 SCALAR_ROOM = 24
 CONTAINER_ROOM = 16
 
-# What is known of a row's dictionary, for each distinct one: field ids by the schema's names, then these.
+# What is known of a row's dictionary, for each distinct one: field ids by the schema's names, then these. It has twins where
+# one of the schema's names stands in it more than once.
 SLOT_COUNT = 0
 SLOT_ASCENDING = 1
-SLOT_EXTRA = 2
+SLOT_HAS_TWINS = 2
+SLOT_EXTRA = 3
 
 
 def match_names(
@@ -97,8 +99,8 @@ def match_names(
 ) -> i64:
     """Look up the field id of every name of the schema in every row's dictionary; the row reached.
 
-    fields[slots[k] + n] is the id of name n in row k, or -1; behind the names stand SLOT_COUNT and SLOT_ASCENDING. Rows with
-    the same metadata as the row before share its part. All of the metadata is checked.
+    fields[slots[k] + n] is the id of name n in row k, or -1; behind the names stand SLOT_COUNT and the others. Rows with the
+    same metadata as the row before share its part. All of the metadata is checked.
     """
     row: i64 = first
     code: i64
@@ -151,11 +153,15 @@ def match_names(
                     if code < 0:
                         status_p[row] = -code
                     else:
+                        fields_p[state_p[ROW_OUT] + name_count + SLOT_HAS_TWINS] = 0
                         for field in range(state_p[ROW_DICT + DICT_COUNT]):
                             name = numbers_p[field]
                             # Of a name that a dictionary has twice, the first id is as good as any.
-                            if name >= 0 and fields_p[state_p[ROW_OUT] + name] < 0:
-                                fields_p[state_p[ROW_OUT] + name] = field
+                            if name >= 0:
+                                if fields_p[state_p[ROW_OUT] + name] < 0:
+                                    fields_p[state_p[ROW_OUT] + name] = field
+                                else:
+                                    fields_p[state_p[ROW_OUT] + name_count + SLOT_HAS_TWINS] = 1
                         fields_p[state_p[ROW_OUT] + name_count + SLOT_COUNT] = state_p[ROW_DICT + DICT_COUNT]
                         fields_p[state_p[ROW_OUT] + name_count + SLOT_ASCENDING] = state_p[ROW_DICT + DICT_ASCENDING]
                     state_p[ROW_OUT] += name_count + SLOT_EXTRA
@@ -474,9 +480,11 @@ def write_object(
     code: i64
     most: i64
     facts: i64
+    is_shredded: i64
     before: i64 = -1
     dictionary: i64 = fields[slot + name_count + SLOT_COUNT]
     is_ascending: i64 = fields[slot + name_count + SLOT_ASCENDING]
+    has_twins: i64 = fields[slot + name_count + SLOT_HAS_TWINS]
     if has_residual:
         if value_start >= value_end or value[value_start] & 3 != BASIC_OBJECT:
             return -BAD_RESIDUAL_KIND
@@ -486,6 +494,10 @@ def write_object(
         if value_start + code + frame[FRAME_TOTAL] != value_end:
             return -BAD_VALUE_LENGTH
         rest = frame[FRAME_COUNT]
+        if has_twins:
+            code = check_dictionary(metadata, metadata_start, metadata_end, state)
+            if code < 0:
+                return code
     most = children + rest
     if 5 * most > parts_size:
         return -1000 - NEED_STACK
@@ -517,8 +529,12 @@ def write_object(
         before = field
         while c < children and (fields[slot + child_names[c]] < field if is_ascending else fields[slot + child_names[c]] != field):
             c += 1
-        name = c if c < children and fields[slot + child_names[c]] == field else -1
-        if name >= 0:
+        is_shredded = 1 if c < children and fields[slot + child_names[c]] == field else 0
+        if has_twins and is_shredded == 0:
+            for name in range(children):
+                if fields[slot + child_names[name]] >= 0 and compare_ids(metadata, fields[slot + child_names[name]], field, state) == 0:
+                    is_shredded = 1
+        if is_shredded:
             if strict:
                 return -BAD_RESIDUAL_NAME
             continue

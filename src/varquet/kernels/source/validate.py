@@ -9,9 +9,11 @@ from varquet.kernels.source._bytes import (
     FRAME_COUNT,
     FRAME_KIND,
     FRAME_NEXT,
+    FRAME_OFFSETS,
     FRAME_SLOTS,
     FRAME_TOTAL,
     FRAME_VALUES,
+    FRAME_WIDTH,
     MAX_EXPANSION,
     ROW_DICT,
     ROW_NEED,
@@ -141,6 +143,7 @@ def check_value(
             return 0
         at = child_at(value, stack, frame, stack[frame + FRAME_NEXT])
         if at < 0:
+            state[ROW_OFFSET] = stack[frame + FRAME_OFFSETS] + stack[frame + FRAME_NEXT] * stack[frame + FRAME_WIDTH]
             return at
         limit = stack[frame + FRAME_VALUES] + stack[frame + FRAME_TOTAL]
         stack[frame + FRAME_NEXT] += 1
