@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -14,7 +15,11 @@ from varquet.cli.files import check_new_file
 from varquet.cli.output import JsonSwitch, Output
 
 if TYPE_CHECKING:
-    from varquet.cli.sources import Refused
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from varquet.cli.sources import Batch, Refused
     from varquet.schema import ShreddingSchema
 
 __all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "OnError", "ingest"]
@@ -95,7 +100,7 @@ def ingest(
     """
     target = check_new_file(dest, force=force)
     # Behind the cheap checks: help and wrong calls need no Arrow.
-    from varquet.cli.sources import FIRST_REFUSED, find_sources, open_source
+    from varquet.cli.sources import find_sources, open_source
     from varquet.columns.threads import thread_count
     from varquet.parquet.writer import ROW_GROUP_ROWS, FileWriter
 
@@ -106,8 +111,7 @@ def ingest(
     source = open_source(
         find_sources(sources), column=column, output_column=output_column, duplicate_keys=duplicate_keys.value, threads=count
     )
-    size, refused = 0, 0
-    first: list[Refused] = []
+    found = _Found(stop=on_error is OnError.RAISE)
     with (
         out.progress("ingesting", source.size) as advance,
         FileWriter(
@@ -120,15 +124,11 @@ def ingest(
             threads=count,
         ) as writer,
     ):
-        for batch in source.batches(advance):
-            if batch.refused and on_error is OnError.RAISE:
-                raise batch.first_refused[0].error()
-            refused += batch.refused
-            first += batch.first_refused[: FIRST_REFUSED - len(first)]
-            size += batch.size
-            writer.write(batch.rows)
+        for number, make in enumerate(source.batches(advance)):
+            writer.write(functools.partial(found.look, number, make))
     seconds = time.monotonic() - started
     written = writer.written
+    size, refused, first = found.size, found.refused, found.first
     speed = size / 1e6 / max(seconds, 1e-9)
     out.result(
         {
@@ -156,6 +156,37 @@ def ingest(
             *(("", str(one.error())) for one in first),
         ],
     )
+
+
+class _Found:
+    """What the threads that parse have found: how many bytes, and which texts are not JSON."""
+
+    def __init__(self, *, stop: bool) -> None:
+        self.stop = stop
+        self.batches: list[tuple[int, int, int, list[Refused]]] = []
+
+    def look(self, number: int, make: Callable[[], Batch]) -> pa.RecordBatch:
+        """The rows of a batch; an error if it has texts that are not JSON and that is to end it all."""
+        batch = make()
+        if batch.refused and self.stop:
+            raise batch.first_refused[0].error()
+        self.batches.append((number, batch.size, batch.refused, batch.first_refused))
+        return batch.rows
+
+    @property
+    def size(self) -> int:
+        return sum(size for _, size, _, _ in self.batches)
+
+    @property
+    def refused(self) -> int:
+        return sum(refused for _, _, refused, _ in self.batches)
+
+    @property
+    def first(self) -> list[Refused]:
+        """The first few in the order of the rows."""
+        from varquet.cli.sources import FIRST_REFUSED
+
+        return [one for _, _, _, first in sorted(self.batches, key=lambda batch: batch[0]) for one in first][:FIRST_REFUSED]
 
 
 def _read_schema(text: str | None) -> ShreddingSchema:

@@ -1,11 +1,12 @@
 """What `varquet ingest` reads: NDJSON and Parquet files as batches with one Variant column to be shredded.
 
-NDJSON is cut into blocks that are parsed by several threads while others are written; a Parquet file gives its batches with
-the JSON text of one column parsed, or its Variants as they are, and all other columns beside it.
+NDJSON is cut into blocks; a Parquet file gives its batches with the JSON text of one column parsed, or its Variants as they
+are, and all other columns beside it. Parsing is left to the threads that shred: sources give what makes a batch.
 """
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 import sys
@@ -19,7 +20,6 @@ import pyarrow as pa
 from varquet.columns.arrow import flatten, variant_field
 from varquet.columns.ndjson import Lines, read_ndjson
 from varquet.columns.parse_json import ParsedJson, parse_json
-from varquet.columns.threads import in_order
 from varquet.errors import JsonError, UnsupportedTypeError, VarquetError
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.reader import OpenFile, open_file
@@ -83,8 +83,8 @@ class Source:
     """The column of `schema` to be shredded."""
     size: int | None
     """The bytes of all files; None where nobody knows."""
-    batches: Callable[[Callable[[int], None]], Iterator[Batch]]
-    """The rows; what it is given is told how many more bytes of the files were read."""
+    batches: Callable[[Callable[[int], None]], Iterator[Callable[[], Batch]]]
+    """What makes the batches, one behind the other; what it is given is told how many more bytes of the files were read."""
 
 
 def find_sources(names: Sequence[str]) -> list[str]:
@@ -139,27 +139,29 @@ def _is_parquet(file: str) -> bool:
 
 
 def _ndjson_source(files: Sequence[str], name: str, duplicate_keys: DuplicateKeys, threads: int) -> Source:
-    schema = pa.schema([variant_field(name)])
+    schema = pa.schema([variant_field(name, shared_metadata=True)])
     # Several blocks for each thread are in memory at once; with many threads they are smaller.
     block_bytes = max(1 << 20, min(_BLOCK_BYTES, _BLOCKS_BYTES // threads))
 
-    def parse(block: tuple[str, Lines]) -> tuple[str, Lines, ParsedJson]:
-        return *block, parse_json(block[1].texts, on_error="collect", duplicate_keys=duplicate_keys, threads=1)
+    def parse(file: str, lines: Lines) -> Batch:
+        parsed = _parse(lines.texts, duplicate_keys)
+        rows = pa.RecordBatch.from_arrays([parsed.column], schema=schema)
+        first = [_bad_line(file, lines, error, duplicate_keys) for error in parsed.errors[:FIRST_REFUSED].to_pylist()]
+        return Batch(rows, lines.size, parsed.errors.num_rows, first)
 
-    def batches(on_bytes: Callable[[int], None]) -> Iterator[Batch]:
-        blocks = (
-            (file, lines)
-            for file in files
-            for lines in read_ndjson(sys.stdin.buffer if file == STDIN else file, block_bytes=block_bytes, on_bytes=on_bytes)
-        )
-        for file, lines, parsed in in_order(parse, blocks, threads):
-            rows = pa.RecordBatch.from_arrays([parsed.column], schema=schema)
-            first = [_bad_line(file, lines, error, duplicate_keys) for error in parsed.errors[:FIRST_REFUSED].to_pylist()]
-            yield Batch(rows, lines.size, parsed.errors.num_rows, first)
+    def batches(on_bytes: Callable[[int], None]) -> Iterator[Callable[[], Batch]]:
+        for file in files:
+            opened = sys.stdin.buffer if file == STDIN else file
+            for lines in read_ndjson(opened, block_bytes=block_bytes, on_bytes=on_bytes):
+                yield functools.partial(parse, file, lines)
 
     sizes = [os.path.getsize(file) if file != STDIN and Path(file).is_file() else None for file in files]
     known = [size for size in sizes if size is not None]
     return Source(schema, name, sum(known) if len(known) == len(files) else None, batches)
+
+
+def _parse(texts: pa.Array, duplicate_keys: DuplicateKeys) -> ParsedJson:
+    return parse_json(texts, on_error="collect", duplicate_keys=duplicate_keys, shared_metadata=True, threads=1)
 
 
 def _bad_line(file: str, lines: Lines, error: dict[str, Any], duplicate_keys: DuplicateKeys) -> Refused:
@@ -198,23 +200,24 @@ def _parquet_source(
                 f"expected files with the same columns, got {files[0]} and {file}, which differ: {_differs(schemas[0], schema)}"
             )
 
-    def batches(on_bytes: Callable[[int], None]) -> Iterator[Batch]:
+    def parse(file: str, batch: pa.RecordBatch, index: int, before: int, size: int) -> Batch:
+        columns = list(batch.columns)
+        if is_variant_field(batch.schema.field(index)):
+            return Batch(pa.RecordBatch.from_arrays(columns, schema=schemas[0]), size, 0, [])
+        texts = columns[index]
+        parsed = _parse(texts, duplicate_keys)
+        columns[index] = parsed.column
+        first = [_bad_row(file, texts, before, error, duplicate_keys) for error in parsed.errors[:FIRST_REFUSED].to_pylist()]
+        return Batch(pa.RecordBatch.from_arrays(columns, schema=schemas[0]), size, parsed.errors.num_rows, first)
+
+    def batches(on_bytes: Callable[[int], None]) -> Iterator[Callable[[], Batch]]:
         for file, one in opened:
             size, total, before = os.path.getsize(file), max(1, one.file.metadata.num_rows), 0
-            index = one.schema.get_field_index(name)
             for batch in one.batches(threads=threads):
-                columns = list(batch.columns)
-                refused, first = 0, []
-                if not is_variant_field(one.schema.field(index)):
-                    parsed = parse_json(columns[index], on_error="collect", duplicate_keys=duplicate_keys, threads=threads)
-                    refused = parsed.errors.num_rows
-                    texts = columns[index]
-                    first = [_bad_row(file, texts, before, error, duplicate_keys) for error in parsed.errors[:FIRST_REFUSED].to_pylist()]
-                    columns[index] = parsed.column
                 done = size * (before + batch.num_rows) // total - size * before // total
-                before += batch.num_rows
                 on_bytes(done)
-                yield Batch(pa.RecordBatch.from_arrays(columns, schema=schemas[0]), done, refused, first)
+                yield functools.partial(parse, file, batch, one.schema.get_field_index(name), before, done)
+                before += batch.num_rows
 
     return Source(schemas[0], target, sum(os.path.getsize(file) for file in files), batches)
 
@@ -241,7 +244,7 @@ def _schema_of(file: str, opened: OpenFile, name: str, target: str) -> pa.Schema
         return opened.schema.set(index, field.with_name(target))
     if not _is_text(field.type):
         raise UnsupportedTypeError(f"expected a Variant column or a column of JSON text, got {name} of {file}, which is {field.type}")
-    return opened.schema.set(index, variant_field(target))
+    return opened.schema.set(index, variant_field(target, shared_metadata=True))
 
 
 def _is_text(kind: pa.DataType) -> bool:

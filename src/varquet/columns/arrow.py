@@ -21,6 +21,7 @@ from varquet.errors import UnsupportedTypeError
 
 __all__ = [
     "EXTENSION_NAME",
+    "MOST_SHARED_NAMES",
     "SHARED_VARIANT",
     "VARIANT",
     "Column",
@@ -36,6 +37,7 @@ __all__ = [
     "map_chunks",
     "metadata_of",
     "plain",
+    "shared_metadata_array",
     "slices",
     "spans",
     "validity_of",
@@ -50,11 +52,16 @@ SHARED_VARIANT: Final = pa.struct(
     [pa.field("metadata", pa.dictionary(pa.int32(), pa.binary()), nullable=False), pa.field("value", pa.binary(), nullable=False)]
 )
 
+# How many names rows that share their metadata have together: files get smaller with more, but readers that unpack a row's
+# whole dictionary get slower (docs/adr/0005).
+MOST_SHARED_NAMES: Final = 128
+
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 _INT32_MAX: Final = (1 << 31) - 1
+_NO_NAMES: Final = b"\x01\x00\x00"
 _NO_BYTES: Final[Bytes] = np.zeros(0, np.uint8)
 
 
@@ -248,6 +255,16 @@ def variant_array(metadata: pa.Array, value: pa.Array, valid: Bytes) -> pa.Struc
     validity, nulls = bitmap(valid)
     kind = pa.struct([pa.field("metadata", metadata.type, nullable=False), pa.field("value", value.type, nullable=False)])
     return pa.StructArray.from_buffers(kind, len(valid), [validity], nulls, children=[metadata, value])
+
+
+def shared_metadata_array(entries: Ints, dictionary: pa.Array) -> pa.DictionaryArray:
+    """Metadata of which row k has entry entries[k]."""
+    if len(dictionary) == 0:  # no row has any, but indexes must point to something
+        dictionary = pa.array([_NO_NAMES], pa.binary())
+    # Not by pa.array, which loads pandas where there is one.
+    indexes = pa.py_buffer(entries.astype(np.int32))
+    kind = pa.dictionary(pa.int32(), dictionary.type)
+    return pa.DictionaryArray.from_buffers(kind, len(entries), [None, indexes], dictionary)
 
 
 def chunks_of(column: Column) -> list[pa.Array]:

@@ -11,7 +11,20 @@ import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import VARIANT, Column, Flat, binary_array, flatten, grown, map_chunks, slices, variant_array
+from varquet.columns.arrow import (
+    MOST_SHARED_NAMES,
+    SHARED_VARIANT,
+    VARIANT,
+    Column,
+    Flat,
+    binary_array,
+    flatten,
+    grown,
+    map_chunks,
+    shared_metadata_array,
+    slices,
+    variant_array,
+)
 from varquet.columns.names import NameBuffers
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import JsonError, UnsupportedTypeError
@@ -26,6 +39,8 @@ __all__ = ["ParsedJson", "parse_json"]
 
 _ROWS_PER_SLICE: Final = 32_768
 _BYTES_PER_SLICE: Final = 8 << 20
+# Rows that share their metadata are on the tape together; this many nodes are 256 KiB, which the second cache holds.
+_TAPE_NODES: Final = 8192
 
 _EXPECTED: Final = {
     codes.JSON_VALUE: expect.VALUE,
@@ -63,6 +78,7 @@ def parse_json(
     *,
     on_error: Literal["raise", "null"] = "raise",
     duplicate_keys: Literal["error", "last"] = "error",
+    shared_metadata: bool = False,
     threads: int | None = None,
 ) -> Column: ...
 
@@ -73,6 +89,7 @@ def parse_json(
     *,
     on_error: Literal["collect"],
     duplicate_keys: Literal["error", "last"] = "error",
+    shared_metadata: bool = False,
     threads: int | None = None,
 ) -> ParsedJson: ...
 
@@ -82,6 +99,7 @@ def parse_json(
     *,
     on_error: Literal["raise", "null", "collect"] = "raise",
     duplicate_keys: Literal["error", "last"] = "error",
+    shared_metadata: bool = False,
     threads: int | None = None,
 ) -> Column | ParsedJson:
     """Parse a column of JSON texts (RFC 8259) into a variant column; nulls stay null.
@@ -94,6 +112,8 @@ def parse_json(
         strings: an Arrow array of strings or UTF-8 bytes in any encoding, sliced or chunked.
         on_error: "raise" a JsonError at the first bad text, make it "null", or "collect" all errors beside the column.
         duplicate_keys: "error", or "last" to keep the last of the fields with one name.
+        shared_metadata: give neighbouring rows one metadata with the names of all of them and return it dictionary-encoded:
+            faster, smaller, and what `write` wants. Without it every row has the names that it uses and no others.
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
     if on_error not in ("raise", "null", "collect"):
@@ -110,7 +130,11 @@ def parse_json(
         size = int(texts.offsets[-1] - texts.offsets[0])
         tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
         pieces: list[pa.Array] = []
-        for first, array, found in in_order(lambda task: _parse_slice(texts, *task, duplicate_keys == "last"), tasks, count):
+
+        def parse_slice(task: tuple[int, int]) -> tuple[int, pa.Array, list[tuple[int, int]]]:
+            return _parse_slice(texts, *task, keep_last=duplicate_keys == "last", shared=shared_metadata)
+
+        for first, array, found in in_order(parse_slice, tasks, count):
             for row, status in found:
                 error = _error(texts, first + row, status, rows_before + first + row)
                 if on_error == "raise":
@@ -120,7 +144,7 @@ def parse_json(
         rows_before += len(texts)
         return pieces
 
-    column = map_chunks(strings, parse_chunk, VARIANT)
+    column = map_chunks(strings, parse_chunk, SHARED_VARIANT if shared_metadata else VARIANT)
     if on_error != "collect":
         return column
     return ParsedJson(
@@ -176,20 +200,22 @@ class _Scratch:
         self.shapes = np.empty(layout.SHAPES_MAX * layout.SHAPE, np.int64)
         self.shape_table = np.zeros(layout.SHAPE_SLOTS, np.int64)
         # How large the output was, in parts of the text: what the next slice starts with.
-        self.metadata_ratio = 0.5
+        self.metadata_ratio = {False: 0.5, True: 0.05}
         self.value_ratio = 1.0
-        self.grow_tape(4096 * tape.NODE)
+        self.grow_tape(_TAPE_NODES * tape.NODE)
         self.fit_names()
 
     def fit_names(self) -> None:
         """Give what holds a row's names room for as many as are known."""
         self.row_keys = np.empty(self.names.room, np.int64)
+        self.ranks = np.empty(self.names.room, np.int64)
         self.shape_ints = np.empty(2 * self.names.room + (1 << 16), np.int64)
         self.forget_shapes()
         self.grow_tape(len(self.tape))
 
     def grow_tape(self, size: int) -> None:
         self.tape = np.empty(size, np.int64)
+        self.roots = np.empty(size // tape.NODE, np.int64)
         # An object's fields are sorted in three parts of its width; a row's names in two parts of theirs.
         self.sorting = np.empty(max(3 * (size // tape.NODE), 2 * self.names.room, 64), np.int64)
 
@@ -222,69 +248,117 @@ class _Scratch:
 _local = threading.local()
 
 
-def _parse_slice(texts: Flat, first: int, last: int, keep_last: bool) -> tuple[int, pa.Array, list[tuple[int, int]]]:
+def _parse_slice(texts: Flat, first: int, last: int, *, keep_last: bool, shared: bool) -> tuple[int, pa.Array, list[tuple[int, int]]]:
     """Parse some rows: the first of them, their variants, and (row, status) of those refused."""
     scratch: _Scratch = getattr(_local, "scratch", None) or _Scratch()
     _local.scratch = None  # a failure must not leave half-used buffers behind
-    scratch.forget_shapes()
-    state = scratch.state
-    state[interning.STATE_METADATA] = state[interning.STATE_VALUE] = 0
-    part = texts.slice(first, last)
-    rows = last - first
-    size = int(part.offsets[-1] - part.offsets[0])
-    metadata = pa.allocate_buffer(int(scratch.metadata_ratio * size) + 64, resizable=True)
-    value = pa.allocate_buffer(int(scratch.value_ratio * size) + 64, resizable=True)
-    metadata_offsets = np.zeros(rows + 1, np.int64)
-    value_offsets = np.zeros(rows + 1, np.int64)
-    status = np.zeros(rows, np.int64)
+    output = _Output(texts.slice(first, last), scratch, shared=shared)
     row = 0
     while True:
-        row = kernels.parse_json.parse_rows(
-            part.data,
-            part.offsets,
-            part.valid,
-            row,
-            rows,
-            int(keep_last),
-            scratch.tape,
-            scratch.unescaped,
-            scratch.names.keys,
-            scratch.names.info,
-            scratch.names.table,
-            scratch.row_keys,
-            scratch.names.ranked,
-            scratch.sorting,
-            scratch.shapes,
-            scratch.shape_table,
-            scratch.shape_ints,
-            powers_of_ten(),
-            np.frombuffer(metadata, np.uint8),
-            metadata_offsets,
-            np.frombuffer(value, np.uint8),
-            value_offsets,
-            status,
-            state,
-        )
-        need = int(state[interning.STATE_NEED])
+        row = output.parse(row, keep_last=keep_last)
+        need = int(scratch.state[interning.STATE_NEED])
         if need == codes.NEED_NOTHING:
             break
-        if need == codes.NEED_METADATA:
-            metadata = grown(metadata, int(state[interning.STATE_METADATA]), int(state[interning.STATE_NEED_SIZE]))
-        elif need == codes.NEED_VALUE:
-            value = grown(value, int(state[interning.STATE_VALUE]), int(state[interning.STATE_NEED_SIZE]))
+        if need in (codes.NEED_METADATA, codes.NEED_VALUE):
+            output.grow(need)
         else:
             scratch.satisfy(need)
-    scratch.metadata_ratio = 1.1 * float(metadata_offsets[-1]) / max(size, 1) + 0.01
-    scratch.value_ratio = 1.1 * float(value_offsets[-1]) / max(size, 1) + 0.01
+    array, refused = output.finish()
     if not scratch.is_large():
         _local.scratch = scratch
-    # Shrinking would copy what was written; pages that were never touched cost nothing.
-    metadata.resize(int(metadata_offsets[-1]), shrink_to_fit=False)
-    value.resize(int(value_offsets[-1]), shrink_to_fit=False)
-    valid = part.valid
-    refused = np.flatnonzero(status)
-    if len(refused):
-        valid = valid.copy()
-        valid[refused] = 0
-    array = variant_array(binary_array(metadata, metadata_offsets, None), binary_array(value, value_offsets, None), valid)
-    return first, array, [(int(r), int(status[r])) for r in refused]
+    return first, array, refused
+
+
+class _Output:
+    """What becomes of the texts of one slice."""
+
+    def __init__(self, texts: Flat, scratch: _Scratch, *, shared: bool) -> None:
+        self.texts = texts
+        self.scratch = scratch
+        self.shared = shared
+        scratch.forget_shapes()
+        self.state = scratch.state
+        self.state[interning.STATE_METADATA] = self.state[interning.STATE_VALUE] = self.state[interning.STATE_ENTRIES] = 0
+        rows = len(texts)
+        self.size = int(texts.offsets[-1] - texts.offsets[0])
+        self.metadata = pa.allocate_buffer(int(scratch.metadata_ratio[shared] * self.size) + 64, resizable=True)
+        self.value = pa.allocate_buffer(int(scratch.value_ratio * self.size) + 64, resizable=True)
+        self.metadata_offsets = np.zeros(rows + 1, np.int64)
+        self.value_offsets = np.zeros(rows + 1, np.int64)
+        self.entries = np.zeros(rows if shared else 0, np.int64)
+        self.status = np.zeros(rows, np.int64)
+
+    def parse(self, row: int, *, keep_last: bool) -> int:
+        """Parse from a row on; the row reached."""
+        texts, scratch = self.texts, self.scratch
+        source = (texts.data, texts.offsets, texts.valid, row, len(texts), int(keep_last))
+        names = (scratch.names.keys, scratch.names.info, scratch.names.table, scratch.row_keys, scratch.names.ranked)
+        metadata, value = np.frombuffer(self.metadata, np.uint8), np.frombuffer(self.value, np.uint8)
+        if self.shared:
+            return int(
+                kernels.parse_json.parse_shared_rows(
+                    *source,
+                    MOST_SHARED_NAMES,
+                    scratch.tape,
+                    scratch.unescaped,
+                    *names,
+                    scratch.sorting,
+                    scratch.ranks,
+                    scratch.roots,
+                    powers_of_ten(),
+                    metadata,
+                    self.metadata_offsets,
+                    self.entries,
+                    value,
+                    self.value_offsets,
+                    self.status,
+                    self.state,
+                )
+            )
+        return int(
+            kernels.parse_json.parse_rows(
+                *source,
+                scratch.tape,
+                scratch.unescaped,
+                *names,
+                scratch.sorting,
+                scratch.shapes,
+                scratch.shape_table,
+                scratch.shape_ints,
+                powers_of_ten(),
+                metadata,
+                self.metadata_offsets,
+                value,
+                self.value_offsets,
+                self.status,
+                self.state,
+            )
+        )
+
+    def grow(self, need: int) -> None:
+        size = int(self.state[interning.STATE_NEED_SIZE])
+        if need == codes.NEED_METADATA:
+            self.metadata = grown(self.metadata, int(self.state[interning.STATE_METADATA]), size)
+        else:
+            self.value = grown(self.value, int(self.state[interning.STATE_VALUE]), size)
+
+    def finish(self) -> tuple[pa.Array, list[tuple[int, int]]]:
+        """The variants, and (row, status) of the texts that were refused."""
+        metadata_used, value_used = int(self.state[interning.STATE_METADATA]), int(self.state[interning.STATE_VALUE])
+        self.scratch.metadata_ratio[self.shared] = 1.1 * metadata_used / max(self.size, 1) + 0.01
+        self.scratch.value_ratio = 1.1 * value_used / max(self.size, 1) + 0.01
+        # Shrinking would copy what was written; pages that were never touched cost nothing.
+        self.metadata.resize(metadata_used, shrink_to_fit=False)
+        self.value.resize(value_used, shrink_to_fit=False)
+        valid = self.texts.valid
+        refused = np.flatnonzero(self.status)
+        if len(refused):
+            valid = valid.copy()
+            valid[refused] = 0
+        if self.shared:
+            made = int(self.state[interning.STATE_ENTRIES])
+            metadata = shared_metadata_array(self.entries, binary_array(self.metadata, self.metadata_offsets[: made + 1], None))
+        else:
+            metadata = binary_array(self.metadata, self.metadata_offsets, None)
+        array = variant_array(metadata, binary_array(self.value, self.value_offsets, None), valid)
+        return array, [(int(row), int(self.status[row])) for row in refused]

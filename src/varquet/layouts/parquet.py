@@ -249,10 +249,27 @@ def _elements(lists: pa.Array) -> tuple[Ints, pa.StructArray]:
     """A list array's offsets from 0 on, and its elements."""
     kind = lists.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        # Not by a cast: pyarrow's from list views writes wrong offsets.
         lengths = np.asarray(pa.compute.fill_null(pa.compute.list_value_length(lists), 0), dtype=np.int64)
-        return np.concatenate([[0], np.cumsum(lengths)]), plain(lists.flatten())
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        return ends, plain(lists.flatten() if pa.types.is_fixed_size_list(kind) else _viewed(lists, lengths))
     offsets = np.asarray(lists.offsets, dtype=np.int64)
     first = int(offsets[0]) if len(offsets) else 0
     last = int(offsets[-1]) if len(offsets) else 0
     return offsets - first, plain(lists.values.slice(first, last - first))
+
+
+def _viewed(lists: pa.Array, lengths: Ints) -> pa.Array:
+    """The elements of list views in their order, joined from stretches.
+
+    pyarrow's cast from list views writes wrong offsets, its flatten fails for extension types in them, its take for binary views.
+    """
+    filled = np.flatnonzero(lengths)
+    firsts = np.asarray(lists.offsets, dtype=np.int64)[filled]
+    lasts = firsts + lengths[filled]
+    # Where one list's elements follow those of the list before, both are one stretch.
+    begins = np.flatnonzero(np.concatenate([[True], firsts[1:] != lasts[:-1]])) if len(filled) else filled
+    stops = np.concatenate([begins[1:], [len(filled)]]) - 1 if len(filled) else filled
+    stretches = [
+        lists.values.slice(first, last - first) for first, last in zip(firsts[begins].tolist(), lasts[stops].tolist(), strict=True)
+    ]
+    return pa.concat_arrays(stretches) if stretches else lists.values.slice(0, 0)

@@ -2,8 +2,8 @@
 
 Rows rarely have exactly the same field names, so that a dictionary of its own for each row costs more than most columns do.
 Instead neighbouring rows that have few names together get one dictionary, and what is left in `value` columns is rewritten
-to its ids; the standard allows names in the metadata that a value does not use. How many names is a compromise: files get
-smaller with more, but readers that unpack a row's whole dictionary get slower (docs/adr/0005).
+to its ids; the standard allows names in the metadata that a value does not use (docs/adr/0005). Rows that share their
+metadata already, as those that `parse_json(..., shared_metadata=True)` and `read` return, stay as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import Flat, VariantSlice, binary_array
+from varquet.columns.arrow import MOST_SHARED_NAMES, SHARED_VARIANT, Flat, VariantSlice, binary_array, shared_metadata_array
 from varquet.columns.findings import finding
 from varquet.columns.names import NameBuffers
 from varquet.columns.reading import Scratch
@@ -25,11 +25,15 @@ from varquet.layouts.parts import Ints, Part, walk
 
 __all__ = ["share_metadata"]
 
-MOST_NAMES: Final = 128
+# A dictionary of metadata is taken as it is where so many rows share an entry of it.
+_ROWS_PER_ENTRY: Final = 16
 
 
-def share_metadata(root: Part, rows: VariantSlice, *, most_names: int = MOST_NAMES, first_row: int = 0) -> pa.DictionaryArray:
+def share_metadata(root: Part, rows: VariantSlice, *, most_names: int = MOST_SHARED_NAMES, first_row: int = 0) -> pa.DictionaryArray:
     """Rewrite all `value` parts to dictionaries that neighbouring rows share, and return the metadata column that goes with them."""
+    shared = rows.metadata_array
+    if shared.type == SHARED_VARIANT.field("metadata").type and _ROWS_PER_ENTRY * len(shared.dictionary) <= len(shared):
+        return shared
     sharing = _Sharing(rows, first_row)
     sharing.collect()
     metadata = sharing.group(most_names)
@@ -119,7 +123,7 @@ class _Sharing:
         used = int(offsets[made])
         dictionary = binary_array(pa.py_buffer(metadata[:used].copy()), offsets[: made + 1], None)
         self.ranks = np.arange(max(1, len(self.names)), dtype=np.int64)
-        return pa.DictionaryArray.from_arrays(pa.array(groups.astype(np.int32)), dictionary)
+        return shared_metadata_array(groups, dictionary)
 
     def rewrite(self, value: Flat, rows: Ints) -> Flat:
         """The same values with their rows' new ids."""

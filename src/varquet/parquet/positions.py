@@ -6,7 +6,6 @@ A position is a path of Arrow field names, in which the items of a list are call
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
@@ -22,7 +21,7 @@ __all__ = [
     "file_paths",
     "find_variants",
     "is_variant_field",
-    "located",
+    "locate_error",
     "parquet_path",
     "position_of",
     "replace_type",
@@ -224,20 +223,16 @@ def replace_values(array: pa.Array, kind: pa.DataType, position: Position, chang
     return make.from_buffers(made, len(array), [validity, moved.buffers()[1]], nulls, children=[items])
 
 
-@contextlib.contextmanager
-def located(position: Position, before: int, where: str = "") -> Iterator[None]:
-    """Let errors about a batch of a variant column name the column, and the row as it counts from the start of all of them.
+def locate_error(error: VarquetError, position: Position, before: int, where: str = "") -> VarquetError:
+    """An error about a batch of a variant column, with the column's name and the row as it counts from the first batch on.
 
     The items of a list or map have numbers of their own in a batch, which tell nobody anything: the batch's first row is named.
     """
-    try:
-        yield
-    except VarquetError as error:
-        column = f"column {'.'.join(position)!r}{where}"
-        if error.row is not None and len(position) > 1:
-            error.message = f"{column}, in the rows from {before} on: {error.message}"
-            error.row = None
-        else:
-            error.message = f"{column}: {error.message}"
-            error.row = error.row + before if error.row is not None else None
-        raise
+    column = f"column {'.'.join(position)!r}{where}"
+    if error.row is not None and len(position) > 1:
+        error.message = f"{column}, in the rows from {before} on: {error.message}"
+        error.row = None
+    else:
+        error.message = f"{column}: {error.message}"
+        error.row = error.row + before if error.row is not None else None
+    return error

@@ -17,7 +17,7 @@ from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.parquet import unshred
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.footer import read_footer
-from varquet.parquet.positions import Position, file_paths, located, replace_type, replace_values, schema_steps
+from varquet.parquet.positions import Position, file_paths, locate_error, replace_type, replace_values, schema_steps
 from varquet.schema import ShreddingSchema
 from varquet.schema.parquet_form import any_depth
 
@@ -160,8 +160,10 @@ class OpenFile:
                     done = max(0, done - batch.num_rows)
 
     def _unshred(self, array: pa.Array, *, position: Position, before: int, strict: bool, threads: int | None) -> pa.Array:
-        with located(position, before, f" of {self.path!r}"):
+        try:
             variants = unshred(array, strict=strict, threads=threads)
+        except VarquetError as error:
+            raise locate_error(error, position, before, f" of {self.path!r}") from None
         return variants if variants.type == SHARED_VARIANT else variants.cast(SHARED_VARIANT)
 
 

@@ -11,7 +11,8 @@ import functools
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -22,11 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from varquet.columns.threads import thread_count
-from varquet.errors import UnsupportedTypeError
+from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.parquet import shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
 from varquet.parquet.footer import patch_file
-from varquet.parquet.positions import Position, find_variants, located, parquet_path, position_of, replace_type, replace_values
+from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
 from varquet.schema import ShreddingSchema
 
 __all__ = ["SCHEMA_KEY", "FileWriter", "WrittenFile", "write"]
@@ -34,9 +35,20 @@ __all__ = ["SCHEMA_KEY", "FileWriter", "WrittenFile", "write"]
 SCHEMA_KEY: Final = "varquet.schemas"
 ROW_GROUP_ROWS: Final = 262_144
 ROW_GROUP_BYTES: Final = 128 << 20
+# How many rows one thread shreds at a time.
+SHRED_ROWS: Final = 16_384
 
 Batches: TypeAlias = "pa.Table | pa.RecordBatch | pa.RecordBatchReader | Iterable[pa.RecordBatch]"
 Schemas: TypeAlias = "Mapping[str | Position, ShreddingSchema | str]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shredded:
+    """A batch as it is written, or the column that could not be shredded and why."""
+
+    batch: pa.RecordBatch | None
+    position: Position = ()
+    error: VarquetError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +128,10 @@ def _batches(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
 
 
 class FileWriter:
-    """One Parquet file in the making: `write` batches, leave the `with` block to finish it; an error leaves no file."""
+    """One Parquet file in the making: `write` batches, leave the `with` block to finish it; an error leaves no file.
+
+    Batches are shredded by several threads while an earlier row group is written by one more. Rows keep their order.
+    """
 
     def __init__(
         self,
@@ -147,15 +162,18 @@ class FileWriter:
         self.row_group_rows = row_group_rows
         self.row_group_bytes = row_group_bytes
         self.options: dict[str, Any] = {"compression": compression, "compression_level": compression_level}
-        self.taken = 0
         self.rows = 0
         self.row_groups = 0
+        # Three stages: batches that are being shredded, those that wait for their row group to be full, and the one being written.
+        self.shredders = ThreadPoolExecutor(self.threads, thread_name_prefix="varquet-shred")
+        self.shredding: deque[Future[_Shredded]] = deque()
+        self.taken = 0
         self.waiting: list[pa.RecordBatch] = []
         self.waiting_rows = 0
         self.waiting_bytes = 0
         self.writer: pq.ParquetWriter | None = None
-        self.pool = ThreadPoolExecutor(1, thread_name_prefix="varquet-write")
-        self.pending: Future[None] | None = None
+        self.writers = ThreadPoolExecutor(1, thread_name_prefix="varquet-write")
+        self.writing: Future[None] | None = None
         self.temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.tmp")
 
     def __enter__(self) -> Self:
@@ -167,35 +185,57 @@ class FileWriter:
         else:
             self.abort()
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Shred a batch and keep it until its row group is full."""
+    def write(self, batch: pa.RecordBatch | Callable[[], pa.RecordBatch]) -> None:
+        """Take a batch, or what makes one, which is then called by another thread; what fails there is raised by a later call."""
+        if isinstance(batch, pa.RecordBatch):
+            for first in range(0, batch.num_rows, SHRED_ROWS):
+                self._submit(functools.partial(batch.slice, first, SHRED_ROWS))
+        else:
+            self._submit(batch)
+
+    def _submit(self, make: Callable[[], pa.RecordBatch]) -> None:
+        self.shredding.append(self.shredders.submit(self._shred, make))
+        while len(self.shredding) > 2 * self.threads or (self.shredding and self.shredding[0].done()):
+            self._take()
+
+    def _shred(self, make: Callable[[], pa.RecordBatch]) -> _Shredded:
+        batch = make()
         if batch.schema.names != self.source.names:
             raise UnsupportedTypeError(f"expected a batch with the columns {self.source.names}, got {batch.schema.names}")
-        if batch.num_rows == 0:
-            return
         columns = list(batch.columns)
         for position, shredding in self.shredded.items():
             index = self.source.get_field_index(position[0])
-            change = functools.partial(shred, schema=shredding, exact_types=self.exact_types, shared_metadata=True, threads=self.threads)
-            with located(position, self.taken):
+            change = functools.partial(shred, schema=shredding, exact_types=self.exact_types, shared_metadata=True, threads=1)
+            try:
                 columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
-        self.taken += batch.num_rows
-        self.waiting.append(pa.RecordBatch.from_arrays(columns, schema=self.schema))
-        self.waiting_rows += batch.num_rows
-        self.waiting_bytes += self.waiting[-1].nbytes
+            except VarquetError as error:
+                return _Shredded(None, position, error)
+        return _Shredded(pa.RecordBatch.from_arrays(columns, schema=self.schema))
+
+    def _take(self) -> None:
+        """Take the oldest shredded batch, and hand its row group on if that is full now."""
+        done = self.shredding.popleft().result()
+        if done.error is not None:
+            raise locate_error(done.error, done.position, self.taken)
+        assert done.batch is not None
+        self.taken += done.batch.num_rows
+        if done.batch.num_rows:
+            self.waiting.append(done.batch)
+            self.waiting_rows += done.batch.num_rows
+            self.waiting_bytes += done.batch.nbytes
         while self.waiting_rows >= self.row_group_rows or (self.waiting_rows and self.waiting_bytes >= self.row_group_bytes):
             self._flush()
 
     def _flush(self) -> None:
-        """Hand the next row group to the writing thread, which works while the next one is shredded."""
+        """Hand the next row group to the writing thread."""
         table = pa.Table.from_batches(self.waiting, self.schema)
         group, rest = table.slice(0, self.row_group_rows), table.slice(self.row_group_rows)
         self.waiting = rest.to_batches()
         self.waiting_rows = rest.num_rows
         self.waiting_bytes = rest.nbytes if rest.num_rows else 0
-        if self.pending is not None:
-            self.pending.result()
-        self.pending = self.pool.submit(self._write_group, group)
+        if self.writing is not None:
+            self.writing.result()
+        self.writing = self.writers.submit(self._write_group, group)
 
     def _write_group(self, group: pa.Table) -> None:
         # One array for each column, so that a row group has one dictionary of metadata.
@@ -221,10 +261,12 @@ class FileWriter:
     def close(self) -> None:
         """Write what is left, finish the file and move it into place."""
         try:
-            if self.waiting_rows or self.pending is None:
+            while self.shredding:
+                self._take()
+            if self.waiting_rows or self.writing is None:
                 self._flush()
-            assert self.pending is not None
-            self.pending.result()
+            assert self.writing is not None
+            self.writing.result()
             assert self.writer is not None
             self.writer.close()
             paths = [parquet_path(self.schema, position) for position in self.shredded]
@@ -234,12 +276,14 @@ class FileWriter:
         except BaseException:
             self.abort()
             raise
-        self.pool.shutdown()
+        self.shredders.shutdown()
+        self.writers.shutdown()
         self.written = WrittenFile(str(self.path), self.rows, self.path.stat().st_size, self.row_groups)
 
     def abort(self) -> None:
         """Leave nothing behind."""
-        self.pool.shutdown(cancel_futures=True)
+        self.shredders.shutdown(cancel_futures=True)
+        self.writers.shutdown(cancel_futures=True)
         if self.writer is not None:
             with contextlib.suppress(Exception):
                 self.writer.close()

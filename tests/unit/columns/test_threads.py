@@ -46,9 +46,9 @@ def test_the_variable_reaches_the_kernels(monkeypatch: pytest.MonkeyPatch) -> No
     seen: set[str] = set()
     original = vq.columns.parse_json._parse_slice  # type: ignore[attr-defined]
 
-    def watched(*arguments: object) -> object:
+    def watched(*arguments: object, **options: object) -> object:
         seen.add(threading.current_thread().name)
-        return original(*arguments)
+        return original(*arguments, **options)
 
     monkeypatch.setattr("varquet.columns.parse_json._parse_slice", watched)
     monkeypatch.setattr("varquet.columns.parse_json._ROWS_PER_SLICE", 1)

@@ -19,6 +19,8 @@ from varquet.kernels.source.dialect import (
     load64,
     same_bytes,
     signed,
+    store64,
+    store_le,
     trailing_zeros,
     u64,
 )
@@ -41,7 +43,11 @@ STATE_SEED = 13
 STATE_LAST_SHAPE = 14
 STATE_RANKED = 15
 STATE_RANKED_AT = 16
-STATE_SIZE = 17
+STATE_TAPE = 17
+STATE_ENTRIES = 18
+STATE_GROUP_ENDS = 19
+STATE_NAME_BYTES = 20
+STATE_SIZE = 21
 
 # An interned field name. Name 0 is no name: it stands before the first one of a row.
 KEY = 8
@@ -245,3 +251,37 @@ def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info
                 found += 1
                 word &= word - 1
     return 0
+
+
+@kernel
+def names_size(names: InInts, first: i64, last: i64, info: InInts) -> i64:
+    """The bytes of names `first` to `last`."""
+    k: i64
+    total: i64 = 0
+    for k in range(first, last):
+        total += info[names[k] * KEY + KEY_LENGTH]
+    return total
+
+
+@kernel
+def write_dictionary(names: InInts, at: i64, count: i64, width: i64, keys: InBytes, info: InInts, metadata: OutBytes, out: i64) -> i64:
+    """Write the metadata of `count` names that are in order, with PADDING bytes of room behind it; how many bytes it has."""
+    k: i64
+    start: i64
+    length: i64
+    to: i64 = out + 1 + (count + 2) * width
+    total: i64 = 0
+    metadata[out] = 1 | ((width - 1) << 6) | (16 if count > 0 else 0)
+    store_le(metadata, out + 1, count, width)
+    for k in range(count):
+        store_le(metadata, out + 1 + (k + 1) * width, total, width)
+        start = info[names[at + k] * KEY + KEY_START]
+        length = info[names[at + k] * KEY + KEY_LENGTH]
+        if length <= 16:
+            store64(metadata, to + total, load64(keys, start))
+            store64(metadata, to + total + 8, load64(keys, start + 8))
+        else:
+            copy_bytes(metadata, to + total, keys, start, length)
+        total += length
+    store_le(metadata, out + 1 + (count + 1) * width, total, width)
+    return total + 1 + (count + 2) * width

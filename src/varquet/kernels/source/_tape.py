@@ -1,6 +1,6 @@
 """The nodes of one value on a tape, and their Variant bytes.
 
-The tape holds the nodes of one row in the order of the text, NODE numbers each:
+The tape holds the nodes of a row in the order of the text, NODE numbers each, and perhaps several rows one behind the other:
 
     slot 0   kind (bits 0-7), scale or widths (8-15), local id of the field name (16 up)
     slot 1   integer, double bits, low half of a decimal, start of a string or of bytes to copy; of a container: index behind its last node
@@ -60,17 +60,23 @@ def close_container(tape: OutInts, node: i64, behind: i64) -> i64:
     return parent
 
 
+@inlined
+def behind_row(tape: InInts, root: i64) -> i64:
+    """The index behind the last node of the row whose first node is `root`."""
+    return tape[root + 1] if tape[root] & 255 >= KIND_OBJECT else root + NODE
+
+
 @kernel
-def size_again(tape: OutInts, ranks: InInts, ranks_at: i64) -> i64:
-    """Compute the sizes of all containers anew, without dropped nodes and with field ids as wide as they need to be."""
-    node: i64 = tape[1] - NODE
+def size_again(tape: OutInts, root: i64, ranks: InInts, ranks_at: i64) -> i64:
+    """Compute the sizes of a row's containers anew, without dropped nodes and with field ids as wide as they need to be."""
+    node: i64 = behind_row(tape, root) - NODE
     child: i64
     count: i64
     total: i64
     widest: i64
     kind: i64
     width: i64
-    while node >= 0:
+    while node >= root:
         kind = tape[node] & 255
         if kind == KIND_OBJECT or kind == KIND_ARRAY:
             count = 0
@@ -97,14 +103,15 @@ def size_again(tape: OutInts, ranks: InInts, ranks_at: i64) -> i64:
 
 
 @kernel
-def drop_duplicates(tape: OutInts, ranks: InInts, ranks_at: i64, sorting: OutInts) -> i64:
+def drop_duplicates(tape: OutInts, root: i64, ranks: InInts, ranks_at: i64, sorting: OutInts) -> i64:
     """Keep only the last of the fields that have one name, in every object of the row, and size the row again."""
-    node: i64 = 0
+    node: i64 = root
+    stop: i64 = behind_row(tape, root)
     child: i64
     behind: i64
     count: i64
     k: i64
-    while node < tape[1]:
+    while node < stop:
         if tape[node] & 255 == KIND_OBJECT:
             count = tape[node + 2]
             child = node + NODE
@@ -124,7 +131,7 @@ def drop_duplicates(tape: OutInts, ranks: InInts, ranks_at: i64, sorting: OutInt
                     tape[child + 1] = behind
                 child = behind
         node = tape[node + 1] if tape[node] & 255 == KIND_DROPPED else node + NODE
-    size_again(tape, ranks, ranks_at)
+    size_again(tape, root, ranks, ranks_at)
     return 0
 
 
@@ -134,6 +141,7 @@ def write_row(
     data_size: i64,
     unescaped: InBytes,
     tape: OutInts,
+    root: i64,
     ranks: InInts,
     ranks_at: i64,
     names: i64,
@@ -141,9 +149,9 @@ def write_row(
     value: OutBytes,
     out: i64,
 ) -> i64:
-    """Write the tape's nodes one behind the other; the end, or -1 where an object has a name twice."""
-    node: i64 = 0
-    stop: i64 = tape[1] if tape[0] & 255 >= KIND_OBJECT else NODE
+    """Write a row's nodes one behind the other; the end, or -1 where an object has a name twice."""
+    node: i64 = root
+    stop: i64 = behind_row(tape, root)
     head: i64
     kind: i64
     count: i64
@@ -154,6 +162,7 @@ def write_row(
     k: i64
     rank: i64
     fields: u64
+    upper: u64
     one: u64 = 1
     length: i64
     ids_at: i64
@@ -244,12 +253,17 @@ def write_row(
                     child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
             else:
                 k = 0
-                if names <= 64:
+                if names <= 128:
+                    # The fields in the order of their names, by a bit for each rank.
                     fields = 0
+                    upper = 0
                     while k < count:
                         if tape[child] & 255 != KIND_DROPPED:
                             rank = ranks[ranks_at + (tape[child] >> 16)]
-                            fields |= one << rank
+                            if rank < 64:
+                                fields |= one << rank
+                            else:
+                                upper |= one << (rank - 64)
                             sorting[rank] = total
                             total += tape[child + 3]
                             k += 1
@@ -258,6 +272,12 @@ def write_row(
                     while fields:
                         rank = trailing_zeros(fields)
                         fields &= fields - 1
+                        store_le(value, ids_at + k, rank, 1)
+                        store_le(value, out + k * width, sorting[rank], width)
+                        k += 1
+                    while upper:
+                        rank = trailing_zeros(upper) + 64
+                        upper &= upper - 1
                         store_le(value, ids_at + k, rank, 1)
                         store_le(value, out + k * width, sorting[rank], width)
                         k += 1

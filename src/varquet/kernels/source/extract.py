@@ -310,8 +310,10 @@ def locate_rows(
             # Rows of one shape have the same metadata: what was found in the row before holds for this one too.
             size = metadata_ends_p[row] - metadata_starts_p[row]
             is_known = 0
-            if before >= 0 and size == metadata_ends_p[before] - metadata_starts_p[before]:
-                if same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size):
+            if count and before >= 0 and size == metadata_ends_p[before] - metadata_starts_p[before]:
+                if metadata_starts_p[row] == metadata_starts_p[before] or same_bytes(
+                    metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size
+                ):
                     is_known = 1
             place = locate(
                 metadata_p,

@@ -40,7 +40,17 @@ from varquet.kernels.source._codes import (
     NEED_TAPE,
     NEED_VALUE,
 )
-from varquet.kernels.source._interning import KEY, KEY_LENGTH, KEY_START, PADDING, STATE_NEED, intern_name, rank_names, sort_row_names
+from varquet.kernels.source._interning import (
+    KEY,
+    KEY_LENGTH,
+    PADDING,
+    STATE_NEED,
+    intern_name,
+    names_size,
+    rank_names,
+    sort_row_names,
+    write_dictionary,
+)
 from varquet.kernels.source._tape import KIND_ARRAY, KIND_OBJECT, KIND_RAW, NODE, size_again, write_row
 from varquet.kernels.source.dialect import (
     InBytes,
@@ -61,7 +71,6 @@ from varquet.kernels.source.dialect import (
     out_bytes,
     out_ints,
     same_bytes,
-    store_le,
 )
 
 
@@ -121,7 +130,10 @@ def collect_names(
                     before >= 0
                     and valid_p[before]
                     and size == metadata_ends_p[before] - metadata_starts_p[before]
-                    and same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size)
+                    and (
+                        metadata_starts_p[row] == metadata_starts_p[before]
+                        or same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size)
+                    )
                 ):
                     found_starts_p[row] = found_starts_p[before]
                     found_counts_p[row] = found_counts_p[before]
@@ -194,24 +206,12 @@ def close_group(
     k: i64
     row: i64
     field: i64
-    key: i64
     at: i64 = sort_row_names(members, count, ranked, spare, info, keys, interned)
-    total: i64 = 0
-    width: i64
+    total: i64 = names_size(members, at, at + count, info)
     before: i64 = -1
     for k in range(count):
         locals_of[members[at + k]] = k
-        total += info[members[at + k] * KEY + KEY_LENGTH]
-    width = width_of(total if total > count else count)
-    metadata[to] = 1 | ((width - 1) << 6) | (16 if count > 0 else 0)
-    store_le(metadata, to + 1, count, width)
-    total = 0
-    for k in range(count):
-        key = members[at + k]
-        store_le(metadata, to + 1 + (k + 1) * width, total, width)
-        copy_bytes(metadata, to + 1 + (count + 2) * width + total, keys, info[key * KEY + KEY_START], info[key * KEY + KEY_LENGTH])
-        total += info[key * KEY + KEY_LENGTH]
-    store_le(metadata, to + 1 + (count + 1) * width, total, width)
+    write_dictionary(members, at, count, width_of(total if total > count else count), keys, info, metadata, to)
     for row in range(first, last):
         groups[row] = group
         if before >= 0 and found_starts[row] == found_starts[before] and found_counts[row] == found_counts[before]:
@@ -504,11 +504,11 @@ def rewrite_rows(
                         state_p[ROW_NEED] = code
                         break
                     if code == 0:
-                        size_again(tape_p, ranks_p, 0)
+                        size_again(tape_p, 0, ranks_p, 0)
                         if state_p[ROW_OUT] + tape_p[3] + PADDING > out_size:
                             state_p[ROW_NEED] = NEED_VALUE
                             break
-                        code = write_row(value_p, value_size, value_p, tape_p, ranks_p, 0, names, sorting_p, out_p, state_p[ROW_OUT])
+                        code = write_row(value_p, value_size, value_p, tape_p, 0, ranks_p, 0, names, sorting_p, out_p, state_p[ROW_OUT])
                         if code < 0:
                             code = -BAD_DUPLICATE_NAME
                         else:

@@ -121,7 +121,10 @@ def match_rows(
                     before >= 0
                     and valid_p[before]
                     and size == metadata_ends_p[before] - metadata_starts_p[before]
-                    and same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size)
+                    and (
+                        metadata_starts_p[row] == metadata_starts_p[before]
+                        or same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size)
+                    )
                 ):
                     found_starts_p[row] = found_starts_p[before]
                     found_counts_p[row] = found_counts_p[before]

@@ -133,7 +133,10 @@ def match_names(
                     before >= 0
                     and valid_p[before]
                     and size == metadata_ends_p[before] - metadata_starts_p[before]
-                    and same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size)
+                    and (
+                        metadata_starts_p[row] == metadata_starts_p[before]
+                        or same_bytes(metadata_p, metadata_starts_p[row], metadata_p, metadata_starts_p[before], size)
+                    )
                 ):
                     slots_p[row] = slots_p[before]
                     status_p[row] = status_p[before]
