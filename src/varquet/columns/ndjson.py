@@ -30,6 +30,7 @@ _COMPRESSIONS: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh"
 _LONGEST_MARK: Final = max(map(len, _COMPRESSIONS))
 
 Ints: TypeAlias = npt.NDArray[np.int64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 
 class BinaryFile(Protocol):
@@ -82,28 +83,46 @@ def read_ndjson(
 
 def _read(source: str | os.PathLike[str] | BinaryFile, block_bytes: int, on_bytes: Callable[[int], None]) -> Iterator[Lines]:
     line, offset = 1, 0
-    # What is there of a line whose end has not come yet.
-    begun: list[memoryview] = []
+    # A line whose end has not come yet is carried over to the next block; one longer than a block is kept in pieces.
+    begun: list[Bytes] = []
     with _opened(source, on_bytes) as fill:
-        while piece := fill(block_bytes):
-            cut = piece.rfind(b"\n") + 1
-            if cut:
-                block = b"".join((*begun, memoryview(piece)[:cut]))
-                begun.clear()
-                lines, count = _cut(block, line, offset)
-                line, offset = line + count, offset + len(block)
-                if len(lines):
-                    yield lines
-            if cut < len(piece):
-                begun.append(memoryview(piece)[cut:])
-    lines, _ = _cut(b"".join(begun), line, offset)
+        while True:
+            carried = begun.pop() if len(begun) == 1 and len(begun[0]) < block_bytes else np.zeros(0, np.uint8)
+            block = np.empty(len(carried) + block_bytes, np.uint8)
+            block[: len(carried)] = carried
+            size = len(carried) + fill(block.data[len(carried) :])
+            if size == len(carried):
+                begun.append(carried)
+                break
+            cut = _behind_last_line(block, size)
+            if cut == 0:
+                begun.append(block[:size])
+                continue
+            rest = block[cut:size].copy()
+            whole = np.concatenate([*begun, block[:cut]]) if begun else block[:cut]
+            begun = [rest]
+            lines, count = _cut(whole, line, offset)
+            line, offset = line + count, offset + len(whole)
+            if len(lines):
+                yield lines
+    lines, _ = _cut(np.concatenate(begun), line, offset)
     if len(lines):
         yield lines
 
 
-def _cut(block: bytes, line: int, offset: int) -> tuple[Lines, int]:
+def _behind_last_line(block: Bytes, size: int) -> int:
+    """Where the last line that ends in a block ends; 0 if none does."""
+    step = 1 << 16
+    for last in range(size, 0, -step):
+        first = max(0, last - step)
+        ends = np.flatnonzero(block[first:last] == _NEWLINE)
+        if len(ends):
+            return first + int(ends[-1]) + 1
+    return 0
+
+
+def _cut(data: Bytes, line: int, offset: int) -> tuple[Lines, int]:
     """The lines of a block that begins with this line at this byte of the file, and how many line ends it has."""
-    data = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(data == _NEWLINE)
     starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
     if starts[-1] == len(data):
@@ -113,13 +132,13 @@ def _cut(block: bytes, line: int, offset: int) -> tuple[Lines, int]:
     if len(starts) and _WHITE[data[starts]].any():
         filled = np.logical_or.reduceat(~_WHITE[data], starts)
         starts, numbers = starts[filled], numbers[filled]
-    texts = binary_array(pa.py_buffer(block), np.append(starts, len(data)), None)
-    return Lines(texts, numbers, starts + offset, len(block)), len(ends)
+    texts = binary_array(pa.py_buffer(data), np.append(starts, len(data)), None)
+    return Lines(texts, numbers, starts + offset, len(data)), len(ends)
 
 
 @contextlib.contextmanager
-def _opened(source: str | os.PathLike[str] | BinaryFile, on_bytes: Callable[[int], None]) -> Iterator[Callable[[int], bytes]]:
-    """A function that gives so many of the next bytes, decompressed; fewer only at the end."""
+def _opened(source: str | os.PathLike[str] | BinaryFile, on_bytes: Callable[[int], None]) -> Iterator[Callable[[memoryview], int]]:
+    """A function that fills a buffer with the next bytes, decompressed; how many, which is less than all only at the end."""
     with contextlib.ExitStack() as stack:
         if isinstance(source, (str, os.PathLike)):
             name = os.fspath(source)
@@ -127,17 +146,17 @@ def _opened(source: str | os.PathLike[str] | BinaryFile, on_bytes: Callable[[int
         else:
             name = str(getattr(source, "name", "the input"))
             raw = _Counted(source, on_bytes)
-        head = _fill(raw, _LONGEST_MARK)
-        raw.waiting = head
-        compression = next((kind for mark, kind in _COMPRESSIONS.items() if head.startswith(mark)), None)
+        head = bytearray(_LONGEST_MARK)
+        raw.waiting = bytes(head[: _fill(raw, memoryview(head))])
+        compression = next((kind for mark, kind in _COMPRESSIONS.items() if raw.waiting.startswith(mark)), None)
         if compression is None:
-            yield lambda size: _fill(raw, size)
+            yield lambda buffer: _fill(raw, buffer)
             return
         stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), compression)
 
-        def decompress(size: int) -> bytes:
+        def decompress(buffer: memoryview) -> int:
             try:
-                return _fill(stream, size)
+                return _fill(stream, buffer)
             except OSError as error:
                 if error.errno is not None:
                     raise
@@ -146,16 +165,19 @@ def _opened(source: str | os.PathLike[str] | BinaryFile, on_bytes: Callable[[int
         yield decompress
 
 
-def _fill(file: BinaryFile, size: int) -> bytes:
-    """So many of the next bytes; fewer only at the end."""
-    pieces: list[bytes] = []
-    while size > 0:
-        piece = file.read(size)
-        if not piece:
+class _IntoBuffer(Protocol):
+    def readinto(self, buffer: memoryview, /) -> int: ...
+
+
+def _fill(file: _IntoBuffer, buffer: memoryview) -> int:
+    """Fill a buffer with the next bytes; how many, which is less than all only at the end."""
+    used = 0
+    while used < len(buffer):
+        size = file.readinto(buffer[used:])
+        if not size:
             break
-        pieces.append(piece)
-        size -= len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        used += size
+    return used
 
 
 class _Counted:
@@ -174,6 +196,16 @@ class _Counted:
         piece = self.file.read(size)
         self.on_bytes(len(piece))
         return piece
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Like `read`, without a copy where the file can do so."""
+        if self.waiting or not hasattr(self.file, "readinto"):
+            piece = self.read(len(buffer))
+            buffer[: len(piece)] = piece
+            return len(piece)
+        size = int(self.file.readinto(buffer) or 0)
+        self.on_bytes(size)
+        return size
 
     def close(self) -> None:
         """Whoever opened the file closes it."""

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
+from varquet.columns.arena import Arena, arena
 from varquet.columns.arrow import Flat, VariantSlice, binary_array, grown
 from varquet.columns.findings import finding
 from varquet.columns.reading import Scratch
@@ -24,19 +25,20 @@ _NO_BYTES = np.zeros(0, np.uint8)
 class _Column:
     """One slice of a column while it is taken apart."""
 
-    def __init__(self, part: VariantSlice, names: NameTable, *, exact_types: bool, first_row: int) -> None:
+    def __init__(self, part: VariantSlice, names: NameTable, memory: Arena, *, exact_types: bool, first_row: int) -> None:
         self.part = part
+        self.memory = memory
         self.names = names
         self.exact = int(exact_types)
         self.first_row = first_row
         self.data = part.value.data
-        self.status: Ints = np.zeros(len(part), np.int64)
-        self.frame: Ints = np.empty(2 * 16 + frames.FRAME_SLOTS, np.int64)
+        self.status: Ints = memory.filled(len(part), 0)
+        self.frame: Ints = memory.ints(2 * 16 + frames.FRAME_SLOTS)
 
     def locate(self) -> tuple[Ints, Ints]:
         """Where each row's value is, checked as far as its own header goes."""
         rows = len(self.part)
-        starts, ends = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        starts, ends = self.memory.ints(rows), self.memory.ints(rows)
         kernels.extract.locate_rows(
             self.part.metadata.data,
             self.part.metadata.starts,
@@ -61,8 +63,8 @@ class _Column:
         """Which of the schema's names the names of each row's dictionary are."""
         rows = len(self.part)
         scratch = Scratch()
-        self.found_starts, self.found_counts = np.empty(rows, np.int64), np.empty(rows, np.int64)
-        self.found = np.empty(max(1024, 8 * rows), np.int64)
+        self.found_starts, self.found_counts = self.memory.ints(rows), self.memory.ints(rows)
+        self.found = self.memory.ints(max(1024, 8 * rows))
 
         def call(row: int) -> int:
             return int(
@@ -109,7 +111,7 @@ class _Column:
         assert part.schema.type is not None
         kind = typed_kind(part.schema.type)
         count = len(starts)
-        outcome = np.empty(count, np.uint8)
+        outcome = self.memory.bytes(count)
         if kind.is_text:
             out = pa.allocate_buffer(int(np.sum(ends - starts)) + 16, resizable=True)
             offsets = np.empty(count + 1, np.int64)
@@ -120,7 +122,9 @@ class _Column:
             text = binary_array(out, offsets, (outcome == kernel.IS_TYPED).view(np.uint8), text=pa.types.is_string(part.schema.type))
             part.typed = text.cast(part.schema.type) if pa.types.is_fixed_size_binary(part.schema.type) else text
         else:
-            numbers = np.empty(kind.stride * count + 1, np.int64)
+            # Numbers of 64 bits become the array's own.
+            room = kind.stride * count + 1
+            numbers = np.empty(room, np.int64) if kind.store is np.int64 else self.memory.ints(room)
             kernels.shred.shred_fixed(
                 self.data,
                 starts,
@@ -145,9 +149,9 @@ class _Column:
         children = np.full(max(1, len(self.names.number)), -1, np.int64)
         for place, (name, _) in enumerate(fields):
             children[self.names.number[name]] = place
-        child_starts = np.full(len(fields) * count, -1, np.int64)
-        child_ends = np.full(len(fields) * count, -1, np.int64)
-        outcome = np.empty(count, np.uint8)
+        child_starts = self.memory.filled(len(fields) * count, -1)
+        child_ends = self.memory.filled(len(fields) * count, -1)
+        outcome = self.memory.bytes(count)
         offsets = np.zeros(count + 1, np.int64)
         scratch = Scratch()
         residual = pa.allocate_buffer(int(np.sum(ends - starts)) // 4 + 256, resizable=True)
@@ -196,12 +200,12 @@ class _Column:
         assert part.schema.element is not None
         count = len(starts)
         offsets = np.zeros(count + 1, np.int64)
-        outcome = np.empty(count, np.uint8)
+        outcome = self.memory.bytes(count)
         kernels.shred.count_elements(
             self.data, self.part.value.offsets, starts, ends, part.rows, count, offsets, outcome, self.frame, self.status
         )
         elements = int(offsets[-1])
-        element_starts, element_ends, element_rows = (np.empty(elements, np.int64) for _ in range(3))
+        element_starts, element_ends, element_rows = self.memory.ints(elements), self.memory.ints(elements), np.empty(elements, np.int64)
         kernels.shred.expand_arrays(
             self.data,
             self.part.value.offsets,
@@ -230,22 +234,23 @@ def take_apart(part: VariantSlice, schema: ShreddingSchema, names: NameTable, *,
     Exact numbers go into any exact numeric column that holds them without loss; with exact_types only into a column of their
     own physical type. Nothing else is ever converted.
     """
-    column = _Column(part, names, exact_types=exact_types, first_row=first_row)
-    root = Part(schema, np.arange(len(part), dtype=np.int64))
-    waiting = [(root, *column.locate())]
-    column.check()
-    column.match()
-    column.check()
-    while waiting:
-        node, starts, ends = waiting.pop()
-        match node.schema.kind:
-            case Kind.OBJECT:
-                waiting += column.object(node, starts, ends)
-            case Kind.ARRAY:
-                waiting += column.array(node, starts, ends)
-            case Kind.PRIMITIVE:
-                column.primitive(node, starts, ends)
-            case Kind.VALUE:
-                node.value = column.residual(starts, ends, np.where(starts >= 0, kernel.IS_RESIDUAL, 0).astype(np.uint8))
+    with arena() as memory:
+        column = _Column(part, names, memory, exact_types=exact_types, first_row=first_row)
+        root = Part(schema, np.arange(len(part), dtype=np.int64))
+        waiting = [(root, *column.locate())]
         column.check()
+        column.match()
+        column.check()
+        while waiting:
+            node, starts, ends = waiting.pop()
+            match node.schema.kind:
+                case Kind.OBJECT:
+                    waiting += column.object(node, starts, ends)
+                case Kind.ARRAY:
+                    waiting += column.array(node, starts, ends)
+                case Kind.PRIMITIVE:
+                    column.primitive(node, starts, ends)
+                case Kind.VALUE:
+                    node.value = column.residual(starts, ends, np.where(starts >= 0, kernel.IS_RESIDUAL, 0).astype(np.uint8))
+            column.check()
     return root

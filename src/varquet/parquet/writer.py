@@ -238,8 +238,11 @@ class FileWriter:
         self.writing = self.writers.submit(self._write_group, group)
 
     def _write_group(self, group: pa.Table) -> None:
-        # One array for each column, so that a row group has one dictionary of metadata.
-        group = group.combine_chunks()
+        # So that a row group has one dictionary of metadata.
+        try:
+            group = group.unify_dictionaries()
+        except pa.ArrowNotImplementedError:  # not inside of every type
+            group = group.combine_chunks()
         if self.writer is None:
             encodings = choose_encodings(group)
             self.writer = pq.ParquetWriter(
