@@ -8,26 +8,17 @@ candidates did not find the same in the data. bench/README.md says what is compa
 
 from __future__ import annotations
 
-import argparse
-import importlib.metadata
-import importlib.util
-import json
-import math
-import os
-import platform
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
-from data import ROWS_PER_BATCH, Sample, sample, texts
-from measure import Candidate, Measurement, MeasurementError, measure, table
-from peers import PARSE, UNLIKE, WORKS, duckdb_jobs, orjson_jobs, reference_jobs, varquet_jobs
+from data import Sample, texts
+from measure import Candidate, Measurement, table
+from peers import WORKS, duckdb_jobs, orjson_jobs, reference_jobs, varquet_jobs
+from report import Benchmark, everything, installed, run, times
 
-__all__ = ["candidates", "disagreements", "main", "ratios"]
-
-RESULTS: Final = Path(__file__).parent / "results"
+__all__ = ["BENCHMARK", "candidates", "ratios"]
 
 _US: Final = "varquet"
 _DUCKDB: Final = "DuckDB"
@@ -42,33 +33,16 @@ def candidates(data: Sample, threads: Sequence[int]) -> list[Candidate]:
     few = min(_FEW_ROWS, data.rows)
     few_bytes = sum(map(len, texts(data.parts, few)))
     compiled, interpreted = {"VARQUET_KERNELS": "compiled"}, {"VARQUET_KERNELS": "interpreted"}
-    known = [
+    peers = {
+        _DUCKDB: Candidate(_DUCKDB, data.rows, data.text_bytes, partial(duckdb_jobs, data, threads)),
+        _ORJSON: Candidate(_ORJSON, data.rows, data.text_bytes, partial(orjson_jobs, data)),
+    }
+    return [
         Candidate(_US, data.rows, data.text_bytes, partial(varquet_jobs, data, threads), compiled),
-        Candidate(_DUCKDB, data.rows, data.text_bytes, partial(duckdb_jobs, data, threads)),
-        Candidate(_ORJSON, data.rows, data.text_bytes, partial(orjson_jobs, data)),
+        *(peers[name] for name in installed({_DUCKDB: "duckdb", _ORJSON: "orjson"})),
         Candidate(_REFERENCE, few, few_bytes, partial(reference_jobs, data, few)),
         Candidate(_INTERPRETED, few, few_bytes, partial(varquet_jobs, data, (1,), few), interpreted),
     ]
-    missing = {_DUCKDB: "duckdb", _ORJSON: "orjson"}
-    missing = {name: package for name, package in missing.items() if importlib.util.find_spec(package) is None}
-    for name, package in missing.items():
-        print(f"{name} is not installed and left out. Hint: pip install {package}", file=sys.stderr)
-    return [one for one in known if one.name not in missing]
-
-
-def disagreements(measured: Sequence[Measurement]) -> list[str]:
-    """Where candidates that did the same work on the same rows found different things, or not what was in the data."""
-    found: list[str] = []
-    for work, rows in dict.fromkeys((one.work, one.rows) for one in measured):
-        same = [one for one in measured if (one.work, one.rows) == (work, rows)]
-        for fact in dict.fromkeys(fact for one in same for fact in one.facts):
-            said = [(one, one.facts[fact]) for one in same if fact in one.facts]
-            wanted = {"rows": rows, UNLIKE: 0}.get(fact, said[0][1])
-            # Sums of doubles depend on the order in which they are added, which every candidate chooses.
-            if not all(math.isclose(value, wanted, rel_tol=1e-9) for _, value in said):
-                answers = ", ".join(f"{one.candidate} with threads={one.threads} {value!r}" for one, value in said)
-                found.append(f"{work}, {rows} rows, {fact}: expected {wanted!r} of all, got {answers}")
-    return found
 
 
 def ratios(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
@@ -102,101 +76,13 @@ def _as_text(rows: Sequence[dict[str, Any]], measured: Sequence[Measurement]) ->
     others = (f"x_{_DUCKDB}", f"x_{_DUCKDB}_by_cpu", f"x_{_ORJSON}", f"x_{_REFERENCE}", f"x_{_INTERPRETED}")
     summary = table(
         ("varquet", "threads", "krows/s", "MB/s", "MB/CPU s", "x DuckDB", "by CPU", "x orjson", "x reference", "x interpreted"),
-        [(row["work"], str(row["threads"]), *(f"{row[x]:,.0f}" for x in speeds), *(_times(row[x]) for x in others)) for row in rows],
+        [(row["work"], str(row["threads"]), *(f"{row[x]:,.0f}" for x in speeds), *(times(row[x]) for x in others)) for row in rows],
     )
-    everything = table(
-        ("all measurements", "who", "threads", "rows", "krows/s", "MB/s", "best s", "median s", "CPU s", "peak MB"),
-        [_cells(one) for one in measured],
-        texts=2,
-    )
-    return f"{summary}\n\n{everything}"
+    return f"{summary}\n\n{everything(measured)}"
 
 
-def _times(ratio: float | None) -> str:
-    if ratio is None:
-        return "-"
-    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.1f}"
-
-
-def _cells(one: Measurement) -> list[str]:
-    speeds = [f"{speed:,.1f}" for speed in (one.rows_per_second / 1e3, one.bytes_per_second / 1e6)]
-    seconds = [f"{time:.4f}" for time in (one.best, one.median, one.best_cpu)]
-    return [one.work, one.candidate, str(one.threads), f"{one.rows:,}", *speeds, *seconds, f"{one.peak_rss / 1e6:,.0f}"]
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in ("varquet", "pyarrow", "numpy", "duckdb", "orjson"):
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return versions
-
-
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description="Measure the verbs of varquet against its peers.", epilog="Example: python bench/columns.py --rows 200000"
-    )
-    parser.add_argument("--rows", type=int, default=1_000_000, help="sample events to run on (default: 1000000)")
-    parser.add_argument("--passes", type=int, default=3, help="timed passes after the warm-up (default: 3)")
-    parser.add_argument("--threads", default="1,2", help="numbers of threads, separated by commas (default: 1,2)")
-    parser.add_argument("--only", default="", help=f"works whose names contain this, such as {PARSE} or extract (default: all)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    options = parser.parse_args(arguments)
-    try:
-        options.threads = [int(text) for text in options.threads.split(",")]
-    except ValueError:
-        parser.error(f"expected --threads to be numbers such as 1,2, got {options.threads!r}")
-    options.works = [work for work in WORKS if options.only in work]
-    if options.rows < 1 or options.passes < 1 or min(options.threads) < 1 or not options.works:
-        parser.error("expected at least one row, one pass, one thread and one work. Hint: the works are " + ", ".join(WORKS))
-    return options
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark; 0 if all found the same, 1 if not, 2 if it could not be run, 130 if it was interrupted."""
-    options = _options(arguments)
-    data = sample(options.rows)
-    load = os.getloadavg()[0]
-    try:
-        measured = measure(
-            candidates(data, options.threads),
-            passes=options.passes,
-            works=options.works,
-            tell=lambda text: print(text, file=sys.stderr, flush=True),
-        )
-    except MeasurementError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    rows, problems = ratios(measured), disagreements(measured)
-    report = {
-        "rows": data.rows,
-        "text_bytes": data.text_bytes,
-        "rows_per_batch": ROWS_PER_BATCH,
-        "cores": os.cpu_count(),
-        "load_before": load,
-        "load_after": os.getloadavg()[0],
-        "versions": _versions(),
-        "ratios": rows,
-        "measurements": [one.as_json() for one in measured],
-        "disagreements": problems,
-    }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"columns-{data.rows}.json").write_text(json.dumps(report, indent=2) + "\n")
-    if options.json:
-        print(json.dumps(report, indent=2))
-    else:
-        size = f"{data.rows:,} sample events, {data.text_bytes / 1e6:.1f} MB of JSON text"
-        print(f"{size}; best of {options.passes} passes; {os.cpu_count()} cores")
-        print(f"load before the run {load:.1f} (others were at work if that is not near 0)\n")
-        print(_as_text(rows, measured))
-    for problem in problems:
-        print(f"not the same: {problem}", file=sys.stderr)
-    return 1 if problems else 0
+BENCHMARK: Final = Benchmark("columns", "Measure the verbs of varquet against its peers.", WORKS, candidates, ratios, _as_text)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(BENCHMARK))

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from data import Sample, read_lines, text_batches, texts
 from measure import Facts, Job
+from report import UNLIKE
 
 from varquet import extract, parse_json, to_json, validate
 from varquet.paths import Path as VariantPath
@@ -38,7 +39,6 @@ __all__ = [
     "NDJSON",
     "PARSE",
     "TO_JSON",
-    "UNLIKE",
     "VALIDATE",
     "WORKS",
     "Extract",
@@ -49,9 +49,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-UNLIKE: Final = "rows unlike their text"
-"""The fact that must be 0, of the first rows."""
 
 _CHECKED_ROWS: Final = 1_000
 
@@ -70,6 +67,7 @@ class Extract:
 
 NDJSON: Final = "NDJSON file to variant"
 PARSE: Final = "parse_json"
+PARSE_SHARED: Final = "parse_json, shared metadata"
 EXTRACTS: Final = (
     Extract("$.id", "bigint"),
     Extract("$.user.geo.lat", "double"),
@@ -78,7 +76,7 @@ EXTRACTS: Final = (
 )
 TO_JSON: Final = "to_json"
 VALIDATE: Final = "validate"
-WORKS: Final = (PARSE, NDJSON, *(one.work for one in EXTRACTS), TO_JSON, VALIDATE)
+WORKS: Final = (PARSE, PARSE_SHARED, NDJSON, *(one.work for one in EXTRACTS), TO_JSON, VALIDATE)
 
 
 def _total(facts: Iterable[Facts]) -> Facts:
@@ -109,6 +107,10 @@ def varquet_jobs(sample: Sample, threads: Sequence[int], rows: int | None = None
     for count in threads:
         over = partial(_over, threads=count)
         jobs.append(Job(PARSE, count, partial(over, _parse, batches), partial(_check_parse, batches[0], given)))
+        shared = partial(_parse, shared_metadata=True)
+        jobs.append(
+            Job(PARSE_SHARED, count, partial(over, shared, batches), partial(_check_parse, batches[0], given, shared_metadata=True))
+        )
         if rows is None:
             jobs.append(Job(NDJSON, count, partial(over, _parse_part, sample.parts)))
         for one in EXTRACTS:
@@ -126,8 +128,8 @@ def _over(work: Callable[[T], Facts], tasks: Sequence[T], *, threads: int) -> Fa
         return _total(pool.map(work, tasks))
 
 
-def _parse(batch: pa.Array) -> Facts:
-    column = parse_json(batch, threads=1)
+def _parse(batch: pa.Array, *, shared_metadata: bool = False) -> Facts:
+    column = parse_json(batch, shared_metadata=shared_metadata, threads=1)
     return {"rows": len(column), "nulls": column.null_count}
 
 
@@ -162,8 +164,8 @@ def _validate(column: pa.Array) -> Facts:
     return {"rows": len(column)}
 
 
-def _check_parse(batch: pa.Array, given: list[bytes]) -> Facts:
-    return _check_to_json(parse_json(batch[: len(given)]), given)
+def _check_parse(batch: pa.Array, given: list[bytes], *, shared_metadata: bool = False) -> Facts:
+    return _check_to_json(parse_json(batch[: len(given)], shared_metadata=shared_metadata), given)
 
 
 def _check_to_json(column: pa.Array, given: list[bytes]) -> Facts:
@@ -203,7 +205,7 @@ def duckdb_jobs(sample: Sample, threads: Sequence[int]) -> list[Job]:
         check_parse, check_to_json = (
             partial(check_text, f"SELECT {x} AS x FROM {y}") for x, y in (("text::VARIANT", "texts"), ("v", "variants"))
         )
-        jobs.append(job(PARSE, count, "text::VARIANT", "texts", check=check_parse))
+        jobs += [job(work, count, "text::VARIANT", "texts", check=check_parse) for work in (PARSE, PARSE_SHARED)]
         jobs.append(job(NDJSON, count, "json::VARIANT", f"read_ndjson_objects([{parts}])"))
         for one in EXTRACTS:
             steps = "".join(f'."{step}"' for step in VariantPath.parse(one.path))
@@ -231,7 +233,7 @@ def orjson_jobs(sample: Sample) -> list[Job]:
         given = lines[:_CHECKED_ROWS]
         return _compared([json.dumps(orjson.loads(line)) for line in given], given)
 
-    return [Job(PARSE, 1, run, check)]
+    return [Job(work, 1, run, check) for work in (PARSE, PARSE_SHARED)]
 
 
 # --- The reference twin
@@ -271,7 +273,7 @@ def reference_jobs(sample: Sample, rows: int) -> list[Job]:
         return {"rows": len(variants)}
 
     return [
-        Job(PARSE, 1, parse, check),
+        *(Job(work, 1, parse, check) for work in (PARSE, PARSE_SHARED)),
         *(Job(one.work, 1, partial(read, one), partial(count_values, one) if one.type is None else dict) for one in EXTRACTS),
         Job(TO_JSON, 1, write, check),
         Job(VALIDATE, 1, check_all),

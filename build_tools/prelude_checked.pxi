@@ -55,3 +55,23 @@ cdef bint same_bytes(const unsigned char[::1] one, i64 at, const unsigned char[:
         if one[at + k] != other[start + k]:
             return False
     return True
+
+cdef i64 plain_blocks(const unsigned char[::1] data, i64 at, i64 end) except? -1 nogil:
+    cdef i64 k
+    cdef unsigned char byte
+    while at + 16 <= end:
+        for k in range(16):
+            byte = data[at + k]
+            if byte < 32 or byte == 34 or byte == 92 or byte >= 128:
+                return at + k
+        at += 16
+    return at
+
+cdef i64 ascii_blocks(const unsigned char[::1] data, i64 at, i64 end) except? -1 nogil:
+    cdef i64 k
+    while at + 16 <= end:
+        for k in range(16):
+            if data[at + k] >= 128:
+                return at
+        at += 16
+    return at

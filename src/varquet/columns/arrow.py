@@ -61,6 +61,7 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 _INT32_MAX: Final = (1 << 31) - 1
+_LARGEST_SLICE: Final = 256 << 20
 _NO_NAMES: Final = b"\x01\x00\x00"
 _NO_BYTES: Final[Bytes] = np.zeros(0, np.uint8)
 
@@ -222,10 +223,15 @@ def variant_children(array: pa.Array) -> VariantSlice:
     return VariantSlice(metadata, value, valid & metadata.valid & value.valid, kept)
 
 
-def slices(rows: int, size: int, *, rows_per_slice: int, size_per_slice: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into slices of about equal size that keep a kernel's scratch small and all threads busy."""
+def slices(rows: int, size: int, *, rows_per_slice: int, size_per_slice: int, threads: int = 2) -> Iterator[tuple[int, int]]:
+    """Cut rows into slices of about equal size that keep a kernel's scratch small and all threads busy.
+
+    One thread gets as much as may be at once: what comes in several pieces must often be joined again.
+    """
     if rows == 0:
         return
+    if threads == 1:
+        rows_per_slice, size_per_slice = rows, _LARGEST_SLICE
     by_size = -(-size // size_per_slice)
     step = max(1, min(rows_per_slice, -(-rows // max(1, by_size))))
     for first in range(0, rows, step):

@@ -128,7 +128,7 @@ def parse_json(
         nonlocal rows_before
         texts = flatten(chunk, "strings of JSON text")
         size = int(texts.offsets[-1] - texts.offsets[0])
-        tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
+        tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=count)
         pieces: list[pa.Array] = []
 
         def parse_slice(task: tuple[int, int]) -> tuple[int, pa.Array, list[tuple[int, int]]]:

@@ -54,7 +54,7 @@ def map_slices(chunk: pa.Array, work: Callable[[VariantSlice, int], R], threads:
     """Apply `work` to slices of a variant chunk, with the threads given; (first row, result) in the order of the rows."""
     variants = variant_children(chunk)
     size = int(variants.value.offsets[-1] - variants.value.offsets[0])
-    tasks = slices(len(variants), size, rows_per_slice=ROWS_PER_SLICE, size_per_slice=BYTES_PER_SLICE)
+    tasks = slices(len(variants), size, rows_per_slice=ROWS_PER_SLICE, size_per_slice=BYTES_PER_SLICE, threads=threads)
     return list(in_order(lambda task: (task[0], work(variants.slice(*task), task[0])), tasks, threads))
 
 

@@ -63,7 +63,8 @@ def _write_slice(part: VariantSlice, first: int) -> tuple[pa.Array, list[tuple[i
     rows = len(part)
     scratch = Scratch()
     size = int(part.value.offsets[-1] - part.value.offsets[0])
-    names = int(np.sum(part.metadata.ends - part.metadata.starts))
+    # A guess, which need not be right: of names that rows share, each row uses few.
+    names = min(size, int(np.sum(part.metadata.ends - part.metadata.starts)))
     text = pa.allocate_buffer(2 * size + names + 128, resizable=True)
     offsets = np.zeros(rows + 1, np.int64)
     status = np.zeros(rows, np.int64)

@@ -15,8 +15,10 @@ from varquet.kernels.source.dialect import (
     OutInts,
     copy_bytes,
     i64,
+    inlined,
     kernel,
     load64,
+    load_le,
     same_bytes,
     signed,
     store64,
@@ -64,20 +66,26 @@ KEY_LOCAL = 7
 PADDING = 16
 
 
-@kernel
+@inlined
 def hash_name(name: InBytes, at: i64, length: i64, seed: u64) -> i64:
     mixed: u64 = seed ^ length
     word: u64
     prime: u64 = 0x9E3779B97F4A7C15
-    k: i64
-    while length >= 8:
-        mixed = ((mixed ^ load64(name, at)) * prime) & M64
-        mixed ^= mixed >> 32
-        at += 8
-        length -= 8
-    word = 0
-    for k in range(length):
-        word = (word << 8) | name[at + k]
+    end: i64 = at + length
+    if length >= 8:
+        while at + 8 < end:
+            mixed = ((mixed ^ load64(name, at)) * prime) & M64
+            mixed ^= mixed >> 32
+            at += 8
+        # The last eight bytes, some of which may have been counted already.
+        word = load64(name, end - 8)
+    elif length >= 4:
+        word = load_le(name, at, 4)
+        word |= (load_le(name, end - 4, 4) << 32) & M64
+    elif length > 0:
+        word = name[at] | (name[at + (length >> 1)] << 8) | (name[end - 1] << 16)
+    else:
+        word = 0
     mixed = ((mixed ^ word) * prime) & M64
     mixed ^= mixed >> 32
     mixed = (mixed * prime) & M64

@@ -468,6 +468,8 @@ def parse_row(
     stop: i64
     used: i64
     length: i64
+    count: i64 = 0
+    total: i64 = 0
     if at + 3 <= end and data[at] == 0xEF and data[at + 1] == 0xBB and data[at + 2] == 0xBF:
         at += 3
     while True:
@@ -475,10 +477,11 @@ def parse_row(
             state[STATE_NEED_SIZE] = node + NODE
             return NEED_TAPE
         if in_object:
-            at = skip_blanks(data, at, end)
             if at >= end or data[at] != 34:
-                state[STATE_OFFSET] = at
-                return -JSON_FIELD_OR_END if tape[parent + 2] == 0 else -JSON_NAME
+                at = skip_blanks(data, at, end)
+                if at >= end or data[at] != 34:
+                    state[STATE_OFFSET] = at
+                    return -JSON_FIELD_OR_END if count == 0 else -JSON_NAME
             at += 1
             key = info[last * KEY + KEY_NEXT]
             length = is_name(data, at, end, keys, info, key)
@@ -500,16 +503,19 @@ def parse_row(
                 state[STATE_ROW_KEYS] += 1
                 shape_hash = (shape_hash * 1000003 + key) & 0x3FFFFFFFFFFF
             name = info[key * KEY + KEY_LOCAL] << 16
-            at = skip_blanks(data, at, end)
             if at >= end or data[at] != 58:
-                state[STATE_OFFSET] = at
-                return -JSON_COLON
+                at = skip_blanks(data, at, end)
+                if at >= end or data[at] != 58:
+                    state[STATE_OFFSET] = at
+                    return -JSON_COLON
             at += 1
-        at = skip_blanks(data, at, end)
-        if at >= end:
-            state[STATE_OFFSET] = at
-            return -JSON_VALUE
-        byte = data[at]
+        byte = data[at] if at < end else 0
+        if byte <= 32:
+            at = skip_blanks(data, at, end)
+            if at >= end:
+                state[STATE_OFFSET] = at
+                return -JSON_VALUE
+            byte = data[at]
         if byte == 34:
             at += 1
             stop = string_end(data, at, end, state)
@@ -538,16 +544,20 @@ def parse_row(
         elif byte == 123 or byte == 91:
             tape[node] = (KIND_OBJECT if byte == 123 else KIND_ARRAY) | name
             tape[node + 1] = parent
-            tape[node + 2] = 0
-            tape[node + 3] = 0
-            parent = node
-            node += NODE
             at = skip_blanks(data, at + 1, end)
             if at < end and data[at] == byte + 2:
                 at += 1
-                node = parent
-                parent = close_container(tape, node, node + NODE)
+                tape[node + 2] = 0
+                tape[node + 3] = 0
+                close_container(tape, node, node + NODE)
             else:
+                if parent >= 0:
+                    tape[parent + 2] = count
+                    tape[parent + 3] = total
+                parent = node
+                node += NODE
+                count = 0
+                total = 0
                 in_object = 1 if byte == 123 else 0
                 name = 0
                 continue
@@ -559,21 +569,16 @@ def parse_row(
             at = parse_literal(data, at, end, tape, node, state)
             if at < 0:
                 return at
-        # A value is complete: `node` is its place, and a container that was just closed keeps its name.
-        if tape[node] & 255 < KIND_OBJECT:
-            tape[node] |= name
-            node += NODE
-            if parent >= 0:
-                tape[parent + 2] += 1
-                tape[parent + 3] += tape[node - NODE + 3]
-        else:
-            if parent >= 0:
-                tape[parent + 2] += 1
-                tape[parent + 3] += tape[node + 3]
-            node = tape[node + 1]
+        # A value is complete: `node` is its place. An empty container has its name already.
+        tape[node] |= name
+        count += 1
+        total += tape[node + 3]
+        node += NODE
         while parent >= 0:
-            at = skip_blanks(data, at, end)
             byte = data[at] if at < end else 0
+            if byte <= 32:
+                at = skip_blanks(data, at, end)
+                byte = data[at] if at < end else 0
             if byte == 44:
                 at += 1
                 break
@@ -582,13 +587,15 @@ def parse_row(
                 return -JSON_BEHIND_FIELD if in_object else -JSON_BEHIND_ELEMENT
             at += 1
             used = parent
+            tape[used + 2] = count
+            tape[used + 3] = total
             parent = close_container(tape, used, node)
             in_object = 0
             name = 0
             if parent >= 0:
                 in_object = 1 if tape[parent] & 255 == KIND_OBJECT else 0
-                tape[parent + 2] += 1
-                tape[parent + 3] += tape[used + 3]
+                count = tape[parent + 2] + 1
+                total = tape[parent + 3] + tape[used + 3]
         if parent < 0:
             break
     at = skip_blanks(data, at, end)

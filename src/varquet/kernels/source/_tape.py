@@ -5,7 +5,7 @@ The tape holds the nodes of a row in the order of the text, NODE numbers each, a
     slot 0   kind (bits 0-7), scale or widths (8-15), local id of the field name (16 up)
     slot 1   integer, double bits, low half of a decimal, start of a string or of bytes to copy; of a container: index behind its last node
     slot 2   high half of a decimal, length of a string or of bytes to copy; of a container: number of children
-    slot 3   size in bytes once written; of an open container: size of the children so far
+    slot 3   size in bytes once written
 
 An open container's slot 1 holds its parent, so the tape is also the stack and depth has no limit of its own.
 

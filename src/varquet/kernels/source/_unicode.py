@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from varquet.kernels.source.dialect import InBytes, i64, inlined, kernel, load64, trailing_byte, u64
+from varquet.kernels.source.dialect import InBytes, ascii_blocks, i64, inlined, kernel, load64, plain_blocks, trailing_byte, u64
 
 
 @kernel
@@ -49,6 +49,9 @@ def plain_run(data: InBytes, at: i64, end: i64) -> i64:
     slashes: u64 = 0x5C5C5C5C5C5C5C5C
     blanks: u64 = 0x2020202020202020
     byte: i64
+    at = plain_blocks(data, at, end)
+    if at + 16 <= end:
+        return at
     while at + 8 <= end:
         word = load64(data, at)
         found = (word - blanks) & ~word
@@ -71,6 +74,7 @@ def is_utf8(data: InBytes, at: i64, end: i64) -> i64:
     """1 if the bytes are well-formed UTF-8."""
     width: i64
     tops: u64 = 0x8080808080808080
+    at = ascii_blocks(data, at, end)
     while at < end:
         if at + 8 <= end and load64(data, at) & tops == 0:
             at += 8

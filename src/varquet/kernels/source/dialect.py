@@ -31,6 +31,7 @@ __all__ = [
     "OutBytesView",
     "OutInts",
     "OutIntsView",
+    "ascii_blocks",
     "bits_of_double",
     "boolean",
     "copy_bytes",
@@ -50,6 +51,7 @@ __all__ = [
     "nogil",
     "out_bytes",
     "out_ints",
+    "plain_blocks",
     "same_bytes",
     "signed",
     "store64",
@@ -126,6 +128,23 @@ def copy_within(data: Any, at: int, start: int, count: int) -> None:
 
 def same_bytes(one: Any, at: int, other: Any, start: int, count: int) -> bool:
     return bool(one[at : at + count] == other[start : start + count])
+
+
+def plain_blocks(data: Any, at: int, end: int) -> int:
+    """The first byte of whole blocks of 16 that is a quote, a backslash, a control character or no ASCII; or their end."""
+    while at + 16 <= end:
+        for k in range(at, at + 16):
+            if data[k] < 32 or data[k] == 34 or data[k] == 92 or data[k] >= 128:
+                return k
+        at += 16
+    return at
+
+
+def ascii_blocks(data: Any, at: int, end: int) -> int:
+    """The start of the first block of 16 bytes that is not all ASCII, or the end of the blocks."""
+    while at + 16 <= end and max(data[at : at + 16]) < 128:
+        at += 16
+    return at
 
 
 def trailing_byte(mask: int) -> int:

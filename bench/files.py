@@ -1,0 +1,261 @@
+"""How fast NDJSON becomes a shredded Parquet file, and how fast that is read back, against DuckDB and Spark, in one run.
+
+    python bench/files.py --rows 200000 --passes 3
+
+Prints ratios of time and of file size, and all measurements with peak memory; writes both as JSON into bench/results/, and
+exits with 1 if somebody did not find in the file what was put in. bench/README.md says what is compared and how.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from data import Sample, texts
+from measure import Candidate, Facts, Job, Measurement, table
+from report import UNLIKE, Benchmark, everything, installed, run, times
+
+__all__ = ["BENCHMARK", "candidates", "ratios"]
+
+WRITE: Final = "NDJSON to shredded Parquet"
+READ: Final = "read all of it as JSON text"
+BYTES: Final = "bytes of the file"
+
+_US: Final = "varquet"
+_DUCKDB: Final = "DuckDB"
+_SPARK: Final = "Spark"
+_CHECKED_ROWS: Final = 1_000
+
+# The same 21 leaves for all, in the words of each.
+SCHEMA: Final = (
+    "id bigint, ts string, type string, user struct<id: bigint, name: string, email: string, geo: struct<lat: decimal(9,6), "
+    "lon: decimal(9,6), country: string>, plan: string>, session string, device struct<os: string, ver: string>, "
+    "items array<struct<sku: string, qty: bigint, price: decimal(9,2)>>, tags array<string>, amount decimal(9,2), "
+    "score decimal(9,4), payload struct<url: string>"
+)
+_DUCKDB_SCHEMA: Final = (
+    'STRUCT(id BIGINT, ts VARCHAR, "type" VARCHAR, "user" STRUCT(id BIGINT, name VARCHAR, email VARCHAR, geo STRUCT(lat DECIMAL(9,6), '
+    "lon DECIMAL(9,6), country VARCHAR), plan VARCHAR), session VARCHAR, device STRUCT(os VARCHAR, ver VARCHAR), "
+    "items STRUCT(sku VARCHAR, qty BIGINT, price DECIMAL(9,2))[], tags VARCHAR[], amount DECIMAL(9,2), "
+    "score DECIMAL(9,4), payload STRUCT(url VARCHAR))"
+)
+
+
+def candidates(data: Sample, threads: Sequence[int]) -> list[Candidate]:
+    """Those who can run here; each writes into a folder of its own, which goes when its process ends."""
+    peers = {_DUCKDB: duckdb_jobs, _SPARK: spark_jobs}
+    here = [name for name in installed({_DUCKDB: "duckdb", _SPARK: "pyspark"}) if name != _SPARK or _has_java()]
+    jobs = {_US: varquet_jobs} | {name: peers[name] for name in here}
+    return [Candidate(name, data.rows, data.text_bytes, partial(prepare, data, threads)) for name, prepare in jobs.items()]
+
+
+def _has_java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
+    if found is None:
+        print("Spark is left out: there is no Java. Hint: install a Java runtime of version 17 or later", file=sys.stderr)
+    return found is not None
+
+
+def _folder() -> Path:
+    import atexit
+
+    folder = Path(tempfile.mkdtemp(prefix="varquet-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _size(path: Path) -> int:
+    """The bytes of a file, or of the Parquet files of a folder."""
+    return path.stat().st_size if path.is_file() else sum(part.stat().st_size for part in path.rglob("*.parquet"))
+
+
+def _check(data: Sample, first: Sequence[str]) -> Facts:
+    """Whether the first rows that came back mean what was in the text, to a parser that is none of these candidates."""
+    given = texts(data.parts, len(first))
+    return {UNLIKE: sum(json.loads(text) != json.loads(source) for text, source in zip(first, given, strict=True))}
+
+
+def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
+    """`varquet ingest` without the command around it; `read_batches` and `to_json`."""
+    from varquet import FileWriter, parse_json, read_batches, to_json, variant_field
+    from varquet.columns.ndjson import Lines, read_ndjson
+
+    path = _folder() / "events.parquet"
+    schema = pa.schema([variant_field("v", shared_metadata=True)])
+
+    def parse(lines: Lines) -> pa.RecordBatch:
+        return pa.record_batch([parse_json(lines.texts, shared_metadata=True, threads=1)], schema=schema)
+
+    def write(count: int) -> Facts:
+        with FileWriter(path, schema, {"v": SCHEMA}, overwrite=True, threads=count) as writer:
+            for part in data.parts:
+                for lines in read_ndjson(part):
+                    writer.write(partial(parse, lines))
+        return {"rows": writer.written.rows, BYTES: _size(path)}
+
+    def read(count: int) -> Facts:
+        rows, nulls = 0, 0
+        for batch in read_batches(path, threads=count):
+            text = to_json(batch.column(0), threads=count)
+            rows, nulls = rows + len(text), nulls + text.null_count
+        return {"rows": rows, "nulls": nulls}
+
+    def check() -> Facts:
+        batch = next(iter(read_batches(path)))
+        return _check(data, to_json(batch.column(0)[:_CHECKED_ROWS]).to_pylist())
+
+    return [
+        *(Job(WRITE, count, partial(write, count)) for count in threads),
+        *(Job(READ, count, partial(read, count), check) for count in threads),
+    ]
+
+
+def duckdb_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
+    """One COPY from its NDJSON reader, with the shredding named; one aggregate over the column as JSON."""
+    import duckdb
+
+    path = _folder() / "events.parquet"
+    database = duckdb.connect()
+    parts = ", ".join("'" + str(part).replace("'", "''") + "'" for part in data.parts)
+
+    def write() -> Facts:
+        database.execute(
+            f"COPY (SELECT json::VARIANT AS v FROM read_ndjson_objects([{parts}])) TO '{path}' "
+            f"(FORMAT parquet, COMPRESSION zstd, SHREDDING {{v: '{_DUCKDB_SCHEMA}'}})"
+        )
+        return {"rows": _rows_of(path), BYTES: _size(path)}
+
+    def read() -> Facts:
+        rows, values = database.execute(f"SELECT count(*), count(v::JSON) FROM '{path}'").fetchall()[0]
+        return {"rows": rows, "nulls": rows - values}
+
+    def check() -> Facts:
+        rows = database.execute(f"SELECT v::JSON FROM '{path}' LIMIT {_CHECKED_ROWS}").fetchall()
+        return _check(data, [text for (text,) in rows])
+
+    def ready(count: int) -> None:
+        database.execute(f"SET threads = {count}")
+
+    return [
+        *(Job(WRITE, count, write, ready=partial(ready, count)) for count in threads),
+        *(Job(READ, count, read, check, partial(ready, count)) for count in threads),
+    ]
+
+
+def _rows_of(path: Path) -> int:
+    import pyarrow.parquet as pq
+
+    return sum(pq.ParquetFile(part).metadata.num_rows for part in ([path] if path.is_file() else path.rglob("*.parquet")))
+
+
+def spark_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
+    """Spark's own shredding with the schema forced, as its tests do; a session for each number of threads."""
+    from pyspark.sql import SparkSession
+
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    path = _folder() / "events"
+    running: dict[int, SparkSession] = {}
+
+    def session(count: int) -> SparkSession:
+        if count not in running:
+            for one in running.values():
+                one.stop()
+            running.clear()
+            running[count] = (
+                SparkSession.builder.master(f"local[{count}]")
+                .config("spark.ui.enabled", "false")
+                .config("spark.ui.showConsoleProgress", "false")
+                .config("spark.driver.memory", "4g")
+                .config("spark.sql.parquet.compression.codec", "zstd")
+                .config("spark.sql.variant.writeShredding.enabled", "true")
+                .config("spark.sql.variant.forceShreddingSchemaForTest", SCHEMA.replace("user struct", "`user` struct"))
+                .getOrCreate()
+            )
+            running[count].sparkContext.setLogLevel("OFF")
+        return running[count]
+
+    def write(count: int) -> Facts:
+        frame = session(count).read.text([str(part) for part in data.parts]).selectExpr("parse_json(value) AS v")
+        frame.write.mode("overwrite").parquet(str(path))
+        return {"rows": _rows_of(path), BYTES: _size(path)}
+
+    def read(count: int) -> Facts:
+        row = session(count).read.parquet(str(path)).selectExpr("count(*)", "count(to_json(v))", "sum(length(to_json(v)))").first()
+        assert row is not None
+        return {"rows": row[0], "nulls": row[0] - row[1]}
+
+    def check(count: int) -> Facts:
+        # Which part of the folder has the first rows, only their content tells.
+        frame = session(count).read.parquet(str(path)).selectExpr("to_json(v) AS text", "variant_get(v, '$.id', 'bigint') AS id")
+        return _check(data, [row.text for row in frame.orderBy("id").limit(_CHECKED_ROWS).collect()])
+
+    return [
+        *(Job(WRITE, count, partial(write, count), ready=partial(session, count)) for count in threads),
+        *(Job(READ, count, partial(read, count), partial(check, count), partial(session, count)) for count in threads),
+    ]
+
+
+def ratios(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
+    """One row for each work and number of threads: our seconds, and how many times those of the others and their bytes."""
+    by_name = {(one.candidate, one.work, one.threads): one for one in measured}
+    rows: list[dict[str, Any]] = []
+    for one in measured:
+        if one.candidate != _US:
+            continue
+        row: dict[str, Any] = {"work": one.work, "threads": one.threads, "seconds": one.best, "peak_megabytes": one.peak_rss / 1e6}
+        if BYTES in one.facts:
+            row["bytes_per_row"] = one.facts[BYTES] / one.rows
+        for name in (_DUCKDB, _SPARK):
+            other = by_name.get((name, one.work, one.threads))
+            row[f"x_{name}"] = None if other is None else one.times_faster_than(other)
+            row[f"x_{name}_by_cpu"] = None if other is None else one.times_faster_than(other, by_cpu=True)
+            row[f"size_by_{name}"] = None if other is None or BYTES not in one.facts else one.facts[BYTES] / other.facts[BYTES]
+        rows.append(row)
+    return rows
+
+
+def _as_text(rows: Sequence[dict[str, Any]], measured: Sequence[Measurement]) -> str:
+    def share(value: float | None) -> str:
+        return "-" if value is None else f"{value:.2f}"
+
+    names = [(f"x_{name}", f"x_{name}_by_cpu", f"size_by_{name}") for name in (_DUCKDB, _SPARK)]
+    summary = table(
+        ("varquet", "threads", "s", "peak MB", "bytes/row", *(f"{x} {name}" for name in (_DUCKDB, _SPARK) for x in ("x", "x CPU", "size"))),
+        [
+            (
+                row["work"],
+                str(row["threads"]),
+                f"{row['seconds']:.2f}",
+                f"{row['peak_megabytes']:,.0f}",
+                f"{row['bytes_per_row']:.1f}" if "bytes_per_row" in row else "-",
+                *(text for x, cpu, size in names for text in (times(row[x]), times(row[cpu]), share(row[size]))),
+            )
+            for row in rows
+        ],
+    )
+    return f"{summary}\n\n{everything(measured)}"
+
+
+BENCHMARK: Final = Benchmark(
+    "files",
+    "Measure writing and reading shredded Parquet files against DuckDB and Spark.",
+    (WRITE, READ),
+    candidates,
+    ratios,
+    _as_text,
+    threads="2",
+    differ=(BYTES,),
+)
+
+
+if __name__ == "__main__":
+    sys.exit(run(BENCHMARK))
