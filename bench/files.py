@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +27,8 @@ from report import UNLIKE, Benchmark, everything, installed, run, times
 __all__ = ["BENCHMARK", "candidates", "ratios"]
 
 WRITE: Final = "NDJSON to shredded Parquet"
-READ: Final = "read all of it as JSON text"
+READ: Final = "read all of it as Variants"
+READ_TEXT: Final = "read all of it as JSON text"
 BYTES: Final = "bytes of the file"
 
 _US: Final = "varquet"
@@ -85,7 +87,7 @@ def _check(data: Sample, first: Sequence[str]) -> Facts:
 
 
 def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
-    """`varquet ingest` without the command around it; `read_batches` and `to_json`."""
+    """`varquet ingest` without the command around it; `read_batches`, and a batch for each thread to `to_json`."""
     from varquet import FileWriter, parse_json, read_batches, to_json, variant_field
     from varquet.columns.ndjson import Lines, read_ndjson
 
@@ -103,10 +105,13 @@ def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
         return {"rows": writer.written.rows, BYTES: _size(path)}
 
     def read(count: int) -> Facts:
+        return {"rows": sum(batch.num_rows for batch in read_batches(path, threads=count))}
+
+    def read_text(count: int) -> Facts:
         rows, nulls = 0, 0
-        for batch in read_batches(path, threads=count):
-            text = to_json(batch.column(0), threads=count)
-            rows, nulls = rows + len(text), nulls + text.null_count
+        with ThreadPoolExecutor(count) as pool:
+            for text in pool.map(lambda batch: to_json(batch.column(0), threads=1), read_batches(path, threads=count)):
+                rows, nulls = rows + len(text), nulls + text.null_count
         return {"rows": rows, "nulls": nulls}
 
     def check() -> Facts:
@@ -115,12 +120,13 @@ def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
 
     return [
         *(Job(WRITE, count, partial(write, count)) for count in threads),
-        *(Job(READ, count, partial(read, count), check) for count in threads),
+        *(Job(READ, count, partial(read, count)) for count in threads),
+        *(Job(READ_TEXT, count, partial(read_text, count), check) for count in threads),
     ]
 
 
 def duckdb_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
-    """One COPY from its NDJSON reader, with the shredding named; one aggregate over the column as JSON."""
+    """One COPY from its NDJSON reader, with the shredding named; a temporary table, or one aggregate over the column as JSON."""
     import duckdb
 
     path = _folder() / "events.parquet"
@@ -135,6 +141,10 @@ def duckdb_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
         return {"rows": _rows_of(path), BYTES: _size(path)}
 
     def read() -> Facts:
+        database.execute(f"CREATE OR REPLACE TEMP TABLE variants AS SELECT v FROM '{path}'")
+        return {"rows": database.execute("SELECT count(*) FROM variants").fetchall()[0][0]}
+
+    def read_text() -> Facts:
         rows, values = database.execute(f"SELECT count(*), count(v::JSON) FROM '{path}'").fetchall()[0]
         return {"rows": rows, "nulls": rows - values}
 
@@ -147,7 +157,8 @@ def duckdb_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
 
     return [
         *(Job(WRITE, count, write, ready=partial(ready, count)) for count in threads),
-        *(Job(READ, count, read, check, partial(ready, count)) for count in threads),
+        *(Job(READ, count, read, ready=partial(ready, count)) for count in threads),
+        *(Job(READ_TEXT, count, read_text, check, partial(ready, count)) for count in threads),
     ]
 
 
@@ -189,6 +200,10 @@ def spark_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
         return {"rows": _rows_of(path), BYTES: _size(path)}
 
     def read(count: int) -> Facts:
+        session(count).read.parquet(str(path)).write.format("noop").mode("overwrite").save()
+        return {"rows": _rows_of(path)}
+
+    def read_text(count: int) -> Facts:
         row = session(count).read.parquet(str(path)).selectExpr("count(*)", "count(to_json(v))", "sum(length(to_json(v)))").first()
         assert row is not None
         return {"rows": row[0], "nulls": row[0] - row[1]}
@@ -200,7 +215,8 @@ def spark_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
 
     return [
         *(Job(WRITE, count, partial(write, count), ready=partial(session, count)) for count in threads),
-        *(Job(READ, count, partial(read, count), partial(check, count), partial(session, count)) for count in threads),
+        *(Job(READ, count, partial(read, count), ready=partial(session, count)) for count in threads),
+        *(Job(READ_TEXT, count, partial(read_text, count), partial(check, count), partial(session, count)) for count in threads),
     ]
 
 
@@ -248,7 +264,7 @@ def _as_text(rows: Sequence[dict[str, Any]], measured: Sequence[Measurement]) ->
 BENCHMARK: Final = Benchmark(
     "files",
     "Measure writing and reading shredded Parquet files against DuckDB and Spark.",
-    (WRITE, READ),
+    (WRITE, READ, READ_TEXT),
     candidates,
     ratios,
     _as_text,

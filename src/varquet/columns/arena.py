@@ -52,6 +52,12 @@ class Arena:
         """Bytes with whatever was in them before."""
         return self.ints(-(-count // 8)).view(np.uint8)[:count]
 
+    def filled_bytes(self, count: int, number: int) -> Bytes:
+        """Bytes that are all the same."""
+        taken = self.bytes(count)
+        taken.fill(number)
+        return taken
+
     def clear(self) -> None:
         """Take everything back; the next time one block will be enough."""
         if self.before:

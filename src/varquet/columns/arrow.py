@@ -36,6 +36,7 @@ __all__ = [
     "is_variant_type",
     "map_chunks",
     "metadata_of",
+    "nothing",
     "plain",
     "shared_metadata_array",
     "slices",
@@ -169,6 +170,11 @@ def flatten(array: pa.Array, what: str) -> Flat:
     return Flat(_NO_BYTES if data is None else np.frombuffer(data, np.uint8), places, validity_of(array))
 
 
+def nothing(rows: int) -> Flat:
+    """So many nulls, which take no memory."""
+    return Flat(_NO_BYTES, np.broadcast_to(np.int64(0), rows + 1), np.broadcast_to(np.uint8(0), rows))
+
+
 def spans(array: pa.Array, what: str) -> Spans:
     """Like `flatten`, but a dictionary stays one: its rows point to the same bytes."""
     if isinstance(array, pa.ExtensionArray):
@@ -205,9 +211,9 @@ def variant_children(array: pa.Array) -> VariantSlice:
     """The metadata and value of a variant column as flat buffers, found by name, in any order and encoding."""
     array = plain(array)
     if pa.types.is_binary(array.type) and array.null_count == len(array):
-        nothing = Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), np.zeros(len(array), np.uint8))
-        empty = binary_array(pa.py_buffer(b""), nothing.offsets, None)
-        return VariantSlice(spans(empty, "metadata"), nothing, nothing.valid, empty)
+        none = Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), np.zeros(len(array), np.uint8))
+        empty = binary_array(pa.py_buffer(b""), none.offsets, None)
+        return VariantSlice(spans(empty, "metadata"), none, none.valid, empty)
     if not is_variant_type(array.type):
         raise UnsupportedTypeError(
             f"expected a variant column, struct<metadata: binary, value: binary>, got {array.type}",

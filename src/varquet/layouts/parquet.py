@@ -93,7 +93,7 @@ def shred(
             return _to_arrow(root, part, metadata)
 
         size = int(variants.value.offsets[-1] - variants.value.offsets[0])
-        tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
+        tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=count)
         return list(in_order(shred_slice, list(tasks) or [(0, 0)], count))
 
     return map_chunks(column, shred_chunk, shredded_type(schema, shared_metadata=shared_metadata))
@@ -145,7 +145,7 @@ def unshred(column: Column, *, strict: bool = False, threads: int | None = None)
             value = put_together(root, metadata, valid, names, strict=strict, first_row=before + task[0])
             return variant_array(kept, value, valid)
 
-        tasks = slices(len(chunk), 0, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE)
+        tasks = slices(len(chunk), 0, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=count)
         return list(in_order(unshred_slice, list(tasks) or [(0, 0)], count))
 
     is_shared = pa.types.is_dictionary(kind.field("metadata").type)
@@ -174,6 +174,8 @@ def _to_arrow(root: Part, rows: VariantSlice, metadata: pa.Array) -> pa.StructAr
 
 def _value_array(value: Flat | None, *, required: bool) -> pa.Array:
     assert value is not None
+    if len(value.data) == 0 and not required:
+        return pa.nulls(len(value), pa.binary())
     return binary_array(pa.py_buffer(value.data), value.offsets, None if required else value.valid)
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from varquet.columns.arrow import Flat, bitmap, flatten
+from varquet.columns.arrow import Flat, flatten
 from varquet.types import BY_NAME, decimal_type_for_digits
 
-__all__ = ["TypedKind", "numbers_of", "text_of", "typed_array", "typed_kind"]
+__all__ = ["TypedKind", "numbers_of", "text_array", "text_of", "typed_array", "typed_kind"]
 
 Ints = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,12 @@ class TypedKind:
     store: Any = np.int64
     """The numpy type of the Arrow data, where it is a single number."""
     stride: int = 1
-    """How many 64-bit numbers a kernel reads or writes for each value."""
+    """How many 64-bit numbers a kernel reads for each value."""
+
+    @property
+    def width(self) -> int:
+        """How many bytes a kernel writes for each value; 0 for a bit."""
+        return 0 if self.store is np.bool_ else int(np.dtype(self.store).itemsize) * self.stride
 
 
 _TAGS: dict[pa.DataType, TypedKind] = {
@@ -61,16 +67,18 @@ def typed_kind(kind: pa.DataType) -> TypedKind:
     return _TAGS[kind]
 
 
-def typed_array(kind: pa.DataType, numbers: Ints, valid: npt.NDArray[np.uint8]) -> pa.Array:
-    """An Arrow array from what the kernel has read: one number for each instance, two for a decimal."""
-    validity, nulls = bitmap(valid)
-    if pa.types.is_decimal(kind):
-        data: npt.NDArray[Any] = numbers
-    elif pa.types.is_boolean(kind):
-        data = np.packbits(numbers.astype(np.uint8), bitorder="little")
-    else:
-        data = numbers.astype(_TAGS[kind].store, copy=False)
-    return pa.Array.from_buffers(kind, len(valid), [validity, pa.py_buffer(data)], nulls)
+def typed_array(kind: pa.DataType, data: Bytes, bits: Bytes, typed: int, count: int) -> pa.Array:
+    """An Arrow array of what the kernel has read: `typed` of the instances, which are those whose bit is set."""
+    validity = None if typed == count else pa.py_buffer(bits)
+    return pa.Array.from_buffers(kind, count, [validity, pa.py_buffer(data)], count - typed)
+
+
+def text_array(kind: pa.DataType, data: pa.Buffer, offsets: Bytes, width: int, bits: Bytes, typed: int, count: int) -> pa.Array:
+    """The same for strings, bytes and uuids, with offsets of 4 or 8 bytes."""
+    validity = None if typed == count else pa.py_buffer(bits)
+    made = {4: (pa.string(), pa.binary()), 8: (pa.large_string(), pa.large_binary())}[width][0 if pa.types.is_string(kind) else 1]
+    array = pa.Array.from_buffers(made, count, [validity, pa.py_buffer(offsets), data], count - typed)
+    return array.cast(kind) if pa.types.is_fixed_size_binary(kind) else array
 
 
 def numbers_of(array: pa.Array, kind: pa.DataType) -> Ints:

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import Flat, Spans, binary_array, grown, validity_of
+from varquet.columns.arena import Arena, arena
+from varquet.columns.arrow import Flat, Spans, binary_array, validity_of
 from varquet.columns.findings import finding
 from varquet.columns.reading import Scratch
 from varquet.kernels.source import _bytes as frames
@@ -23,26 +24,27 @@ _NO_BYTES = np.zeros(0, np.uint8)
 
 
 class _Builder:
-    """One slice of a column while it is put together: the arena, and where each part's instances are in it."""
+    """One slice of a column while it is put together: the bytes made so far, and where each part's instances are in them."""
 
-    def __init__(self, metadata: Spans, valid: Bytes, names: NameTable, *, strict: bool, first_row: int) -> None:
+    def __init__(self, metadata: Spans, valid: Bytes, names: NameTable, memory: Arena, *, strict: bool, first_row: int) -> None:
         self.metadata = metadata
+        self.memory = memory
         self.valid = valid
         self.names = names
         self.strict = int(strict)
         self.first_row = first_row
-        self.status: Ints = np.zeros(len(valid), np.int64)
-        self.frame: Ints = np.empty(2 * 16 + frames.FRAME_SLOTS, np.int64)
+        self.status: Ints = memory.filled(len(valid), 0)
+        self.frame: Ints = memory.ints(2 * 16 + frames.FRAME_SLOTS)
         self.scratch = Scratch()
-        self.arena = pa.allocate_buffer(1 << 16, resizable=True)
+        self.made: Bytes = memory.bytes(1 << 20)
         self.places: dict[int, tuple[Ints, Ints]] = {}
 
     def match(self) -> None:
         """The field ids of the schema's names in each row's dictionary."""
         rows = len(self.valid)
         scratch = Scratch()
-        self.slots = np.empty(rows, np.int64)
-        self.fields = np.empty(max(1024, 8 * (len(self.names.number) + kernel.SLOT_EXTRA)), np.int64)
+        self.slots = self.memory.ints(rows)
+        self.fields = self.memory.ints(max(1024, 8 * (len(self.names.number) + kernel.SLOT_EXTRA)))
 
         def call(row: int) -> int:
             return int(
@@ -64,7 +66,9 @@ class _Builder:
             )
 
         def grow() -> None:
-            self.fields = np.concatenate([self.fields, np.empty(len(self.fields), np.int64)])
+            fields = self.memory.ints(2 * len(self.fields))
+            fields[: len(self.fields)] = self.fields
+            self.fields = fields
 
         scratch.run(rows, call, grow)
 
@@ -73,16 +77,18 @@ class _Builder:
         if len(bad):
             raise finding(int(self.status[bad[0]]), self.first_row + int(bad[0]))
 
+    def grow(self) -> None:
+        used = int(self.scratch.state[frames.ROW_OUT])
+        made = self.memory.bytes(2 * len(self.made))
+        made[:used] = self.made[:used]
+        self.made = made
+
     def run(self, part: Part, call: Callable[[int, Flat, Bytes, Ints, Ints], int], typed_valid: Bytes) -> None:
         """Let a kernel write a part's instances to the arena."""
         count = len(part)
-        starts, ends = np.empty(count, np.int64), np.empty(count, np.int64)
-        value = part.value or Flat(_NO_BYTES, np.zeros(count + 1, np.int64), np.zeros(count, np.uint8))
-
-        def grow() -> None:
-            self.arena = grown(self.arena, int(self.scratch.state[frames.ROW_OUT]), 2 * self.arena.size)
-
-        self.scratch.run(count, lambda instance: call(instance, value, typed_valid, starts, ends), grow)
+        starts, ends = self.memory.ints(count), self.memory.ints(count)
+        value = part.value or Flat(_NO_BYTES, self.memory.filled(count + 1, 0), self.memory.filled_bytes(count, 0))
+        self.scratch.run(count, lambda instance: call(instance, value, typed_valid, starts, ends), self.grow)
         self.places[id(part)] = starts, ends
         self.check()
 
@@ -122,7 +128,7 @@ class _Builder:
                 tag,
                 scale,
                 stride,
-                np.frombuffer(self.arena, np.uint8),
+                self.made,
                 starts,
                 ends,
                 self.frame,
@@ -147,7 +153,7 @@ class _Builder:
                 instance,
                 len(part),
                 tag,
-                np.frombuffer(self.arena, np.uint8),
+                self.made,
                 starts,
                 ends,
                 self.frame,
@@ -163,8 +169,8 @@ class _Builder:
         # The kernel wants a node's fields in the order of their names.
         ordered = sorted(part.fields, key=lambda field: field[0].encode())
         child_names = np.array([self.names.number[name] for name, _ in ordered], np.int64)
-        child_starts = np.empty(count * len(ordered), np.int64)
-        child_ends = np.empty(count * len(ordered), np.int64)
+        child_starts = self.memory.ints(count * len(ordered))
+        child_ends = self.memory.ints(count * len(ordered))
         for place, (_, child) in enumerate(ordered):
             stretch = slice(place * count, (place + 1) * count)
             child_starts[stretch], child_ends[stretch] = self.places.pop(id(child))
@@ -188,7 +194,7 @@ class _Builder:
                 child_names,
                 child_starts,
                 child_ends,
-                np.frombuffer(self.arena, np.uint8),
+                self.made,
                 starts,
                 ends,
                 self.scratch.numbers,
@@ -216,7 +222,7 @@ class _Builder:
                 len(part),
                 element_starts,
                 element_ends,
-                np.frombuffer(self.arena, np.uint8),
+                self.made,
                 starts,
                 ends,
                 self.frame,
@@ -229,21 +235,23 @@ class _Builder:
 
 def put_together(root: Part, metadata: Spans, valid: Bytes, names: NameTable, *, strict: bool = False, first_row: int = 0) -> pa.Array:
     """The value column of the parts' rows; a row that is missing where it must not be becomes a Variant null."""
-    builder = _Builder(metadata, valid, names, strict=strict, first_row=first_row)
-    builder.match()
-    builder.check()
-    for part in reversed(walk(root)):
-        builder.write(part)
-    starts, ends = builder.places[id(root)]
-    missing = (starts < 0) & (valid == 1)
-    if missing.any():
-        # One Variant null behind everything serves all of them.
-        used = int(builder.scratch.state[frames.ROW_OUT])
-        builder.arena = grown(builder.arena, used, used + 1)
-        np.frombuffer(builder.arena, np.uint8)[used] = 0
-        starts, ends = np.where(missing, used, starts), np.where(missing, used + 1, ends)
-    starts, ends = np.where(valid == 1, starts, -1), np.where(valid == 1, ends, -1)
-    out = pa.allocate_buffer(int(np.sum(ends - starts)), resizable=True)
-    offsets = np.zeros(len(valid) + 1, np.int64)
-    kernels.extract.gather_rows(np.frombuffer(builder.arena, np.uint8), starts, ends, len(valid), np.frombuffer(out, np.uint8), offsets)
+    with arena() as memory:
+        builder = _Builder(metadata, valid, names, memory, strict=strict, first_row=first_row)
+        builder.match()
+        builder.check()
+        for part in reversed(walk(root)):
+            builder.write(part)
+        starts, ends = builder.places[id(root)]
+        missing = (starts < 0) & (valid == 1)
+        if missing.any():
+            # One Variant null behind everything serves all of them.
+            used = int(builder.scratch.state[frames.ROW_OUT])
+            if used == len(builder.made):
+                builder.grow()
+            builder.made[used] = 0
+            starts, ends = np.where(missing, used, starts), np.where(missing, used + 1, ends)
+        starts, ends = np.where(valid == 1, starts, -1), np.where(valid == 1, ends, -1)
+        out = pa.allocate_buffer(int(np.sum(ends - starts)), resizable=True)
+        offsets = np.zeros(len(valid) + 1, np.int64)
+        kernels.extract.gather_rows(builder.made, starts, ends, len(valid), np.frombuffer(out, np.uint8), offsets)
     return binary_array(out, offsets, None)

@@ -38,7 +38,7 @@ def share_metadata(root: Part, rows: VariantSlice, *, most_names: int = MOST_SHA
     sharing.collect()
     metadata = sharing.group(most_names)
     for part in walk(root):
-        if part.value is not None and part.value.valid.any():
+        if part.value is not None and len(part.value.data):
             part.value = sharing.rewrite(part.value, part.rows)
     return metadata
 

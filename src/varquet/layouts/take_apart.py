@@ -7,19 +7,20 @@ import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arena import Arena, arena
-from varquet.columns.arrow import Flat, VariantSlice, binary_array, grown
+from varquet.columns.arrow import Flat, VariantSlice, grown, nothing
 from varquet.columns.findings import finding
 from varquet.columns.reading import Scratch
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import shred as kernel
 from varquet.layouts.parts import Bytes, Ints, NameTable, Part
-from varquet.layouts.primitives import typed_array, typed_kind
+from varquet.layouts.primitives import text_array, typed_array, typed_kind
 from varquet.schema import Kind, ShreddingSchema
 
 __all__ = ["take_apart"]
 
 _NO_BYTES = np.zeros(0, np.uint8)
+_INT32_MAX = (1 << 31) - 1
 
 
 class _Column:
@@ -95,14 +96,14 @@ class _Column:
         if len(bad):
             raise finding(int(self.status[bad[0]]), self.first_row + int(bad[0]))
 
-    def residual(self, starts: Ints, ends: Ints, outcome: Bytes) -> Flat:
+    def residual(self, starts: Ints, ends: Ints, outcome: Bytes, counts: Ints) -> Flat:
         """The whole bytes of the instances that did not fit."""
+        if counts[kernel.COUNT_LEFT] == 0:
+            return nothing(len(starts))
         left = outcome == kernel.IS_RESIDUAL
-        if not left.any():
-            return Flat(_NO_BYTES, np.zeros(len(starts) + 1, np.int64), np.zeros(len(starts), np.uint8))
         starts = np.where(left, starts, -1)
         ends = np.where(left, ends, -1)
-        out = np.empty(int(np.sum(ends - starts)), np.uint8)
+        out = np.empty(int(counts[kernel.COUNT_LEFT_BYTES]), np.uint8)
         offsets = np.zeros(len(starts) + 1, np.int64)
         kernels.extract.gather_rows(self.data, starts, ends, len(starts), out, offsets)
         return Flat(out, offsets, left.view(np.uint8))
@@ -112,19 +113,32 @@ class _Column:
         kind = typed_kind(part.schema.type)
         count = len(starts)
         outcome = self.memory.bytes(count)
+        counts = self.memory.ints(kernel.COUNT_SLOTS)
+        bits = np.zeros(-(-count // 8), np.uint8)
         if kind.is_text:
-            out = pa.allocate_buffer(int(np.sum(ends - starts)) + 16, resizable=True)
-            offsets = np.empty(count + 1, np.int64)
+            room = int(np.sum(ends - starts)) + 16
+            out = pa.allocate_buffer(room, resizable=True)
+            width = 4 if room <= _INT32_MAX else 8
+            offsets = np.empty(width * (count + 1), np.uint8)
             used = kernels.shred.shred_text(
-                self.data, starts, ends, part.rows, count, kind.tag, np.frombuffer(out, np.uint8), offsets, outcome, self.status
+                self.data,
+                starts,
+                ends,
+                part.rows,
+                count,
+                kind.tag,
+                np.frombuffer(out, np.uint8),
+                width,
+                offsets,
+                bits,
+                outcome,
+                self.status,
+                counts,
             )
             out.resize(used, shrink_to_fit=False)
-            text = binary_array(out, offsets, (outcome == kernel.IS_TYPED).view(np.uint8), text=pa.types.is_string(part.schema.type))
-            part.typed = text.cast(part.schema.type) if pa.types.is_fixed_size_binary(part.schema.type) else text
+            part.typed = text_array(part.schema.type, out, offsets, width, bits, int(counts[kernel.COUNT_TYPED]), count)
         else:
-            # Numbers of 64 bits become the array's own.
-            room = kind.stride * count + 1
-            numbers = np.empty(room, np.int64) if kind.store is np.int64 else self.memory.ints(room)
+            numbers = np.empty(kind.width * count, np.uint8) if kind.width else np.zeros(len(bits), np.uint8)
             kernels.shred.shred_fixed(
                 self.data,
                 starts,
@@ -135,13 +149,27 @@ class _Column:
                 kind.precision,
                 kind.scale,
                 self.exact,
-                kind.stride,
+                kind.width,
                 numbers,
+                bits,
                 outcome,
                 self.status,
+                counts,
             )
-            part.typed = typed_array(part.schema.type, numbers, (outcome == kernel.IS_TYPED).view(np.uint8))
-        part.value = self.residual(starts, ends, outcome)
+            part.typed = typed_array(part.schema.type, numbers, bits, int(counts[kernel.COUNT_TYPED]), count)
+        part.value = self.residual(starts, ends, outcome, counts)
+
+    def whole(self, part: Part, starts: Ints, ends: Ints) -> None:
+        """A node that has no typed_value: all of its instances are in the residual."""
+        outcome = np.where(starts >= 0, kernel.IS_RESIDUAL, kernel.IS_MISSING).astype(np.uint8)
+        part.value = self.residual(starts, ends, outcome, self.left(starts, ends, outcome))
+
+    def left(self, starts: Ints, ends: Ints, outcome: Bytes) -> Ints:
+        counts = self.memory.filled(kernel.COUNT_SLOTS, 0)
+        left = outcome == kernel.IS_RESIDUAL
+        counts[kernel.COUNT_LEFT] = np.count_nonzero(left)
+        counts[kernel.COUNT_LEFT_BYTES] = np.sum((ends - starts)[left])
+        return counts
 
     def object(self, part: Part, starts: Ints, ends: Ints) -> list[tuple[Part, Ints, Ints]]:
         count = len(starts)
@@ -223,7 +251,7 @@ class _Column:
         )
         part.present = (outcome == kernel.IS_TYPED).view(np.uint8)
         part.offsets = offsets
-        part.value = self.residual(starts, ends, outcome)
+        part.value = self.residual(starts, ends, outcome, self.left(starts, ends, outcome))
         part.element = Part(part.schema.element, element_rows)
         return [(part.element, element_starts, element_ends)]
 
@@ -251,6 +279,6 @@ def take_apart(part: VariantSlice, schema: ShreddingSchema, names: NameTable, *,
                 case Kind.PRIMITIVE:
                     column.primitive(node, starts, ends)
                 case Kind.VALUE:
-                    node.value = column.residual(starts, ends, np.where(starts >= 0, kernel.IS_RESIDUAL, 0).astype(np.uint8))
+                    column.whole(node, starts, ends)
             column.check()
     return root

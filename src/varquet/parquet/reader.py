@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from varquet.columns.arrow import SHARED_VARIANT, variant_field
+from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.parquet import unshred
 from varquet.parquet.elements import SchemaElement
@@ -25,7 +26,8 @@ __all__ = ["files_of", "open_file", "read", "read_batches"]
 
 Source: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
-BATCH_ROWS: Final = 65_536
+# So many rows are put together within the cache.
+BATCH_ROWS: Final = 16_384
 
 
 def read(
@@ -132,16 +134,23 @@ class OpenFile:
             raise
 
     def batches(self, *, batch_rows: int = BATCH_ROWS, strict: bool = False, threads: int | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows, with every Variant put together."""
-        before = 0
-        for batch in self._physical_batches(batch_rows):
-            columns = list(batch.select(self.physical.names).columns)
-            for position in self.variants:
-                index = self.physical.get_field_index(position[0])
-                change = functools.partial(self._unshred, position=position, before=before, strict=strict, threads=threads)
-                columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
-            before += batch.num_rows
-            yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        """The rows, with every Variant put together by several threads while the next ones are decoded."""
+
+        def stored() -> Iterator[tuple[pa.RecordBatch, int]]:
+            before = 0
+            for batch in self._physical_batches(batch_rows):
+                yield batch, before
+                before += batch.num_rows
+
+        return in_order(lambda task: self._put_together(*task, strict=strict), stored(), thread_count(threads))
+
+    def _put_together(self, batch: pa.RecordBatch, before: int, *, strict: bool) -> pa.RecordBatch:
+        columns = list(batch.select(self.physical.names).columns)
+        for position in self.variants:
+            index = self.physical.get_field_index(position[0])
+            change = functools.partial(self._unshred, position=position, before=before, strict=strict)
+            columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _physical_batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows as they are stored, a row group at a time: pyarrow cannot join the dictionaries of two of them."""
@@ -159,9 +168,9 @@ class OpenFile:
                         yield batch.slice(done)
                     done = max(0, done - batch.num_rows)
 
-    def _unshred(self, array: pa.Array, *, position: Position, before: int, strict: bool, threads: int | None) -> pa.Array:
+    def _unshred(self, array: pa.Array, *, position: Position, before: int, strict: bool) -> pa.Array:
         try:
-            variants = unshred(array, strict=strict, threads=threads)
+            variants = unshred(array, strict=strict, threads=1)
         except VarquetError as error:
             raise locate_error(error, position, before, f" of {self.path!r}") from None
         return variants if variants.type == SHARED_VARIANT else variants.cast(SHARED_VARIANT)

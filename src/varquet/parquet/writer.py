@@ -33,7 +33,7 @@ from varquet.schema import ShreddingSchema
 __all__ = ["SCHEMA_KEY", "FileWriter", "WrittenFile", "write"]
 
 SCHEMA_KEY: Final = "varquet.schemas"
-ROW_GROUP_ROWS: Final = 262_144
+ROW_GROUP_ROWS: Final = 131_072
 ROW_GROUP_BYTES: Final = 128 << 20
 # How many rows one thread shreds at a time.
 SHRED_ROWS: Final = 16_384

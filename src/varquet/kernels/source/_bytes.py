@@ -24,7 +24,7 @@ from varquet.kernels.source._codes import (
     BAD_VALUE_TRUNCATED,
 )
 from varquet.kernels.source._unicode import is_utf8
-from varquet.kernels.source.dialect import M64, InBytes, InInts, OutInts, i64, inlined, kernel, load64, load_le, signed, u64
+from varquet.kernels.source.dialect import M64, InBytes, InInts, OutInts, i64, inlined, kernel, load64, load_le, same_bytes, signed, u64
 
 BASIC_PRIMITIVE = 0
 BASIC_SHORT_STRING = 1
@@ -55,12 +55,15 @@ FRAME_TOTAL = 7
 FRAME_NEXT = 8
 FRAME_SLOTS = 9
 
-# The state of a kernel that reads Variants: what it needs, where it stopped, two names (start, length), a dictionary.
+# The state of a kernel that reads Variants: what it needs, where it stopped, two names (start, length), a dictionary, and where
+# that was found (ROW_KNOWN_END is 0 if nowhere).
 ROW_NEED = 0
 ROW_OFFSET = 1
 ROW_OUT = 2
 ROW_NAMES = 4
 ROW_DICT = 8
+ROW_KNOWN = 14
+ROW_KNOWN_END = 15
 ROW_SLOTS = 16
 
 
@@ -140,6 +143,28 @@ def check_dictionary(metadata: InBytes, at: i64, end: i64, state: OutInts) -> i6
         here = after
     state[ROW_DICT + DICT_ASCENDING] = ascending
     return 0
+
+
+@inlined
+def next_dictionary(metadata: InBytes, at: i64, end: i64, state: OutInts) -> i64:
+    """Like check_dictionary, for rows of one column in turn: what is the same as for the row before is not checked again."""
+    code: i64
+    moved: i64 = at - state[ROW_KNOWN]
+    if state[ROW_KNOWN_END] > 0 and end - at == state[ROW_KNOWN_END] - state[ROW_KNOWN]:
+        if moved == 0:
+            return 0
+        if same_bytes(metadata, at, metadata, state[ROW_KNOWN], end - at):
+            state[ROW_DICT + DICT_OFFSETS] += moved
+            state[ROW_DICT + DICT_BYTES] += moved
+            state[ROW_KNOWN] = at
+            state[ROW_KNOWN_END] = end
+            return 0
+    state[ROW_KNOWN_END] = 0
+    code = check_dictionary(metadata, at, end, state)
+    if code == 0:
+        state[ROW_KNOWN] = at
+        state[ROW_KNOWN_END] = end
+    return code
 
 
 @inlined

@@ -55,12 +55,14 @@ from varquet.kernels.source.dialect import (
     i64,
     in_bytes,
     in_ints,
+    inlined,
     kernel,
     load_le,
     nogil,
     out_bytes,
     out_ints,
     same_bytes,
+    store64,
     store_le,
 )
 
@@ -68,6 +70,17 @@ from varquet.kernels.source.dialect import (
 IS_MISSING = 0
 IS_TYPED = 1
 IS_RESIDUAL = 2
+
+# What a kernel tells of a node's instances: how many are typed, how many are left for the residual and how many bytes those
+# have; behind them two numbers of its own.
+COUNT_TYPED = 0
+COUNT_LEFT = 1
+COUNT_LEFT_BYTES = 2
+COUNT_NUMBER = 3
+COUNT_SLOTS = 5
+
+# Beyond every decimal of 18 digits.
+TOO_WIDE = 4611686018427387904
 
 # Room that the header of a residual object needs at most: header byte, count, and one offset more than fields.
 OBJECT_ROOM = 16
@@ -479,9 +492,29 @@ def expand_arrays(
     return 0
 
 
+@inlined
+def rescale_small(number: i64, scale: i64, to_scale: i64, limit: i64) -> i64:
+    """The same decimal of at most 18 digits with `to_scale`, or TOO_WIDE where digits are lost or it is not below the limit."""
+    while scale < to_scale:
+        if number > 99999999999999999 or number < -99999999999999999:
+            return TOO_WIDE
+        number *= 10
+        scale += 1
+    while scale > to_scale:
+        # Towards zero, as C divides; Python must be told.
+        if (number if number >= 0 else -number) % 10 != 0:
+            return TOO_WIDE
+        number = number // 10 if number >= 0 else -(-number // 10)
+        scale -= 1
+    return number if number < limit and number > -limit else TOO_WIDE
+
+
 @kernel
-def shred_exact(value: InBytes, at: i64, end: i64, tag: i64, precision: i64, scale: i64, exact: i64, out: OutInts, slot: i64) -> i64:
-    """An exact number of any width into an integer (scale 0, precision = bits) or decimal column, if nothing is lost."""
+def shred_exact(value: InBytes, at: i64, end: i64, tag: i64, precision: i64, scale: i64, limit: i64, exact: i64, out: OutInts) -> i64:
+    """An exact number of any width for an integer (scale 0, precision = bits) or decimal column, if nothing is lost, to COUNT_NUMBER.
+
+    `limit` is 10^precision for a decimal of at most 18 digits, else 0.
+    """
     from_tag: i64 = value[at] >> 2
     from_scale: i64 = 0
     low: i64
@@ -504,19 +537,26 @@ def shred_exact(value: InBytes, at: i64, end: i64, tag: i64, precision: i64, sca
         return IS_RESIDUAL
     if tag <= 6:
         if from_tag >= 8:
-            if rescale_exactly(low, high, from_scale, 0, 38, out, slot) == 0:
+            if rescale_exactly(low, high, from_scale, 0, 38, out, COUNT_NUMBER) == 0:
                 return IS_RESIDUAL
-            low = out[slot]
-            high = out[slot + 1]
+            low = out[COUNT_NUMBER]
+            high = out[COUNT_NUMBER + 1]
         if high != (-1 if low < 0 else 0):
             return IS_RESIDUAL
         if precision < 64:
             half = half << (precision - 1)
             if low < -half or low >= half:
                 return IS_RESIDUAL
-        out[slot] = low
+        out[COUNT_NUMBER] = low
         return IS_TYPED
-    return IS_TYPED if rescale_exactly(low, high, from_scale, scale, precision, out, slot) else IS_RESIDUAL
+    if limit and from_tag < 10 and low <= 999999999999999999 and low >= -999999999999999999:
+        low = rescale_small(low, from_scale, scale, limit)
+        if low == TOO_WIDE:
+            return IS_RESIDUAL
+        out[COUNT_NUMBER] = low
+        out[COUNT_NUMBER + 1] = -1 if low < 0 else 0
+        return IS_TYPED
+    return IS_TYPED if rescale_exactly(low, high, from_scale, scale, precision, out, COUNT_NUMBER) else IS_RESIDUAL
 
 
 def shred_fixed(
@@ -529,14 +569,17 @@ def shred_fixed(
     precision: i64,
     scale: i64,
     exact: i64,
-    stride: i64,
-    out: OutIntsView,
+    width: i64,
+    out: OutBytesView,
+    bits: OutBytesView,
     outcome: OutBytesView,
     status: OutIntsView,
+    counts: OutIntsView,
 ) -> i64:
-    """Read the instances that fit a fixed-width typed_value whose Variant type is `tag`, `stride` numbers each in `out`.
+    """Read the instances that fit a fixed-width typed_value whose Variant type is `tag`, `width` bytes each in `out`.
 
-    That is two for a decimal, else one; `out` has room for one more.
+    Booleans have width 0 and take a bit. `bits` says which instances are typed; neither has a bit set before. COUNT_TYPED and
+    the others say how many there are.
 
     Exact numbers cross widths and scales where nothing is lost, unless `exact` asks for the same physical type; nothing
     else crosses. For an integer `precision` is its bits, for a decimal its digits. Tag 1 stands for both booleans.
@@ -545,36 +588,67 @@ def shred_fixed(
     at: i64
     from_tag: i64
     code: i64
+    low: i64
+    limit: i64 = 0
+    is_exact: i64 = 1 if (tag >= 3 and tag <= 6) or (tag >= 8 and tag <= 10) else 0
+    typed: i64 = 0
+    left: i64 = 0
+    left_bytes: i64 = 0
     value_p: InBytes = in_bytes(value)
     starts_p: InInts = in_ints(starts)
     ends_p: InInts = in_ints(ends)
     rows_p: InInts = in_ints(rows)
-    out_p: OutInts = out_ints(out)
+    out_p: OutBytes = out_bytes(out)
+    bits_p: OutBytes = out_bytes(bits)
     outcome_p: OutBytes = out_bytes(outcome)
     status_p: OutInts = out_ints(status)
+    counts_p: OutInts = out_ints(counts)
     with nogil:
+        if tag >= 8 and tag <= 10 and precision <= 18:
+            limit = 1
+            for instance in range(precision):
+                limit *= 10
         for instance in range(instances):
             at = starts_p[instance]
-            outcome_p[instance] = IS_MISSING
-            if at < 0:
-                continue
-            outcome_p[instance] = IS_RESIDUAL
-            if value_p[at] & 3 != 0:
-                continue
-            from_tag = value_p[at] >> 2
-            if (tag >= 3 and tag <= 6) or (tag >= 8 and tag <= 10):
-                code = shred_exact(value_p, at, ends_p[instance], tag, precision, scale, exact, out_p, stride * instance)
-                if code < 0:
-                    status_p[rows_p[instance]] = -code
-                else:
-                    outcome_p[instance] = code
-            elif tag == 1:
-                if from_tag == 1 or from_tag == 2:
-                    out_p[stride * instance] = 2 - from_tag
-                    outcome_p[instance] = IS_TYPED
-            elif from_tag == tag:
-                out_p[stride * instance] = load_signed(value_p, at + 1, ends_p[instance] - at - 1)
-                outcome_p[instance] = IS_TYPED
+            code = IS_MISSING
+            if at >= 0:
+                code = IS_RESIDUAL
+                if value_p[at] & 3 == 0:
+                    from_tag = value_p[at] >> 2
+                    if is_exact:
+                        code = shred_exact(value_p, at, ends_p[instance], tag, precision, scale, limit, exact, counts_p)
+                        if code < 0:
+                            status_p[rows_p[instance]] = -code
+                            code = IS_RESIDUAL
+                    elif tag == 1:
+                        if from_tag == 1 or from_tag == 2:
+                            counts_p[COUNT_NUMBER] = 2 - from_tag
+                            code = IS_TYPED
+                    elif from_tag == tag:
+                        counts_p[COUNT_NUMBER] = load_signed(value_p, at + 1, ends_p[instance] - at - 1)
+                        code = IS_TYPED
+            outcome_p[instance] = code
+            low = 0
+            if code == IS_TYPED:
+                low = counts_p[COUNT_NUMBER]
+                typed += 1
+                bits_p[instance >> 3] |= 1 << (instance & 7)
+            elif code == IS_RESIDUAL:
+                left += 1
+                left_bytes += ends_p[instance] - at
+            if width == 8:
+                store64(out_p, 8 * instance, low)
+            elif width == 16:
+                store64(out_p, 16 * instance, low)
+                store64(out_p, 16 * instance + 8, counts_p[COUNT_NUMBER + 1] if code == IS_TYPED else 0)
+            elif width == 0:
+                if low:
+                    out_p[instance >> 3] |= 1 << (instance & 7)
+            else:
+                store_le(out_p, width * instance, low, width)
+        counts_p[COUNT_TYPED] = typed
+        counts_p[COUNT_LEFT] = left
+        counts_p[COUNT_LEFT_BYTES] = left_bytes
     return 0
 
 
@@ -586,43 +660,68 @@ def shred_text(
     instances: i64,
     tag: i64,
     out: OutBytesView,
-    out_offsets: OutIntsView,
+    offset_width: i64,
+    out_offsets: OutBytesView,
+    bits: OutBytesView,
     outcome: OutBytesView,
     status: OutIntsView,
+    counts: OutIntsView,
 ) -> i64:
-    """Copy the instances that are strings (tag 16), binary (15) or uuids (20); `out` has room for all instances."""
+    """Copy the instances that are strings (tag 16), binary (15) or uuids (20); `out` has room for all instances.
+
+    Offsets have 4 or 8 bytes. `bits` and `counts` are as in shred_fixed.
+    """
     instance: i64
     at: i64
     end: i64
+    code: i64
     to: i64 = 0
+    typed: i64 = 0
+    left: i64 = 0
+    left_bytes: i64 = 0
     value_p: InBytes = in_bytes(value)
     starts_p: InInts = in_ints(starts)
     ends_p: InInts = in_ints(ends)
     rows_p: InInts = in_ints(rows)
     out_p: OutBytes = out_bytes(out)
-    out_offsets_p: OutInts = out_ints(out_offsets)
+    out_offsets_p: OutBytes = out_bytes(out_offsets)
+    bits_p: OutBytes = out_bytes(bits)
     outcome_p: OutBytes = out_bytes(outcome)
     status_p: OutInts = out_ints(status)
+    counts_p: OutInts = out_ints(counts)
     with nogil:
-        out_offsets_p[0] = 0
+        store_le(out_offsets_p, 0, 0, 4)
+        if offset_width == 8:
+            store64(out_offsets_p, 0, 0)
         for instance in range(instances):
             at = starts_p[instance]
             end = ends_p[instance]
-            outcome_p[instance] = IS_MISSING
+            code = IS_MISSING
             if at >= 0:
-                outcome_p[instance] = IS_RESIDUAL
+                code = IS_RESIDUAL
                 if value_p[at] & 3 == BASIC_SHORT_STRING:
                     at = at + 1 if tag == 16 else -1
                 elif value_p[at] == tag << 2:
                     at = at + 1 if tag == 20 else at + 5
                 else:
                     at = -1
-                if at >= 0:
-                    if tag == 16 and is_utf8(value_p, at, end) == 0:
-                        status_p[rows_p[instance]] = BAD_STRING_UTF8
-                    else:
-                        copy_bytes(out_p, to, value_p, at, end - at)
-                        to += end - at
-                        outcome_p[instance] = IS_TYPED
-            out_offsets_p[instance + 1] = to
+                if at < 0:
+                    left += 1
+                    left_bytes += end - starts_p[instance]
+                elif tag == 16 and is_utf8(value_p, at, end) == 0:
+                    status_p[rows_p[instance]] = BAD_STRING_UTF8
+                else:
+                    copy_bytes(out_p, to, value_p, at, end - at)
+                    to += end - at
+                    code = IS_TYPED
+                    typed += 1
+                    bits_p[instance >> 3] |= 1 << (instance & 7)
+            outcome_p[instance] = code
+            if offset_width == 8:
+                store64(out_offsets_p, 8 * (instance + 1), to)
+            else:
+                store_le(out_offsets_p, 4 * (instance + 1), to, 4)
+        counts_p[COUNT_TYPED] = typed
+        counts_p[COUNT_LEFT] = left
+        counts_p[COUNT_LEFT_BYTES] = left_bytes
     return to

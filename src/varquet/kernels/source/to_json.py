@@ -18,11 +18,11 @@ from varquet.kernels.source._bytes import (
     ROW_NEED,
     ROW_OFFSET,
     ROW_OUT,
-    check_dictionary,
     check_scalar,
     child_at,
     find_name,
     load_signed,
+    next_dictionary,
     open_container,
     value_size,
 )
@@ -161,7 +161,7 @@ def write_row(
     frame: i64 = 0
     budget: i64 = MAX_EXPANSION * (end - start)
     state[ROW_OFFSET] = 0
-    code = check_dictionary(metadata, metadata_start, metadata_end, state)
+    code = next_dictionary(metadata, metadata_start, metadata_end, state)
     if code < 0:
         return code
     if start >= end:

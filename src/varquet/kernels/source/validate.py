@@ -18,10 +18,10 @@ from varquet.kernels.source._bytes import (
     ROW_DICT,
     ROW_NEED,
     ROW_OFFSET,
-    check_dictionary,
     check_scalar,
     child_at,
     load_signed,
+    next_dictionary,
     open_container,
     value_size,
 )
@@ -167,7 +167,7 @@ def check_row(
     """Check one row; 0, minus a code, or NEED_STACK. ROW_OFFSET is where, from the start of metadata or value."""
     code: i64
     state[ROW_OFFSET] = 0
-    code = check_dictionary(metadata, metadata_start, metadata_end, state)
+    code = next_dictionary(metadata, metadata_start, metadata_end, state)
     if code < 0:
         return code
     if strict:
