@@ -6,7 +6,8 @@ Every input gives a value or a `VarquetError`; anything else is a fault. Beyond 
 - strict validation refuses all that validation refuses;
 - what to_json writes is JSON, and parse_json takes it;
 - extract raises nothing on rows that are Variants, and its strings are UTF-8;
-- what parse_json makes passes strict validation;
+- what parse_json makes passes strict validation; with shared metadata it makes the same and refuses the same;
+- what shred takes apart unshred puts together again, and both survive damaged bytes in any of their columns;
 - a row between other rows gives the same, and alone, where its last byte is the last of the buffer: reading past its end
   finds other bytes there, or none.
 
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,6 +41,7 @@ from fuzz.inputs import Batch, Row, is_for_one_by_one
 from fuzz.memory import growth
 from varquet.columns import extract as extracting
 from varquet.errors import InvalidVariantError, VarquetError
+from varquet.layouts import put_together, share, take_apart
 from varquet.variant import Variant, decode
 from varquet.variant import to_json as reference_to_json
 from varquet.variant.cast import try_cast
@@ -114,6 +117,7 @@ def _send(inputs: Batch, number: int, figures: Figures) -> None:
     bad = [row for row, is_one in zip(inputs.rows, is_variant, strict=True) if not is_one]
     _extract(good, number, figures, are_variants=True)
     _extract(bad, number, figures, are_variants=False)
+    _shred(good, bad, number, figures)
     _parse(inputs.texts, number, figures)
     _ask_the_reference(inputs.rows, is_variant, number, figures)
     figures.counts["inputs"] += len(inputs.rows)
@@ -249,6 +253,85 @@ def _all_rows() -> Iterator[None]:
         yield
 
 
+# Shredding
+
+SCHEMAS: Final = (
+    "a variant, b string, `` bigint, k array<variant>",
+    "a struct<a: bigint, b: string>, b array<int>, z decimal(20,5), A double, value boolean",
+    "array<variant>",
+    "array<struct<a: string, b: array<string>, k: timestamp>>",
+    "bigint",
+    "string",
+    "decimal(38,10)",
+    "variant",
+)
+
+
+@contextmanager
+def _no_checks() -> Iterator[None]:
+    """Let shredding go on behind rows that it refuses, so that one does not hide the others."""
+    with (
+        mock.patch.object(take_apart._Column, "check"),
+        mock.patch.object(put_together._Builder, "check"),
+        mock.patch.object(share._Sharing, "check"),
+    ):
+        yield
+
+
+def _shred(good: list[Row], bad: list[Row], number: int, figures: Figures) -> None:
+    """Some schemas, others in each batch: Variants there and back, and damaged bytes in every column."""
+    column = _column(good)
+    texts = vq.to_json(column, threads=1)
+    damaged = [*bad, *good[: len(bad) // 4]]
+    for schema in (SCHEMAS[number % len(SCHEMAS)], SCHEMAS[(number * 3 + 1) % len(SCHEMAS)]):
+        for shared in (False, True):
+            verb = f"shred by {schema!r}{', shared' if shared else ''}"
+            shredded = _called(verb, vq.shred, column, schema, exact_types=True, shared_metadata=shared, threads=1)
+            _called(verb, shredded.validate, full=True)
+            back = _called(f"un{verb}", vq.unshred, shredded, threads=1)
+            _demand(_same_values(vq.to_json(back, threads=1), texts), f"un{verb}", "gives other values back")
+            with _no_checks():
+                _called(f"{verb} of damaged rows", vq.shred, _column(damaged), schema, shared_metadata=shared, threads=1)
+        for mixed in _mixed(shredded, damaged):
+            verb = f"unshred of damaged bytes by {schema!r}"
+            with _no_checks():
+                _called(verb, vq.unshred, mixed, threads=1)
+            for strict in (False, True):
+                try:
+                    vq.unshred(mixed, strict=strict, threads=1)
+                except VarquetError:
+                    continue
+                except Exception as error:
+                    raise FaultError(verb, f"{type(error).__name__}: {error}") from error
+    figures.counts["rows shredded"] += 4 * len(good)
+
+
+def _same_values(texts: pa.Array, others: pa.Array) -> bool:
+    """Whether texts are the same but for the order of fields, which damaged rows may have wrong and shredding puts right."""
+    if texts.equals(others):
+        return True
+    return all(a == b or json.loads(a) == json.loads(b) for a, b in zip(texts.to_pylist(), others.to_pylist(), strict=True))
+
+
+def _mixed(shredded: pa.StructArray, damaged: list[Row]) -> Iterator[pa.StructArray]:
+    """A shredded column with the metadata, the values, or all bytes of other rows."""
+    count = min(len(shredded), len(damaged))
+    if count == 0:
+        return
+    rows = shredded[:count]
+    others = _column(damaged[:count])
+    fields = [field.with_nullable(True) for field in rows.type]
+    plain = [field.with_type(pa.binary()) if field.name == "metadata" else field for field in fields]
+    # A null here and there: what a value column has where everything is in a typed one.
+    mask = pa.array([k % 3 == 0 for k in range(count)])
+    values = pa.compute.if_else(mask, pa.scalar(None, pa.binary()), others.field("value"))
+    own = rows.field("metadata").dictionary_decode()
+    for metadata, value in ((others.field("metadata"), rows.field("value")), (own, values), (others.field("metadata"), values)):
+        children = {"metadata": metadata, "value": value}
+        parts = [children.get(field.name, rows.field(k)) for k, field in enumerate(fields)]
+        yield pa.StructArray.from_arrays(parts, fields=plain)
+
+
 # Parsing
 
 
@@ -265,6 +348,10 @@ def _parse(texts: list[bytes], number: int, figures: Figures) -> None:
     _demand(parsed.column.null_count == parsed.errors.num_rows, "parse_json", "has other errors than nulls")
     _called("validate what parse_json gives", vq.validate, parsed.column, strict=True, threads=1)
     _called("parse_json", _in_company, "parse_json", lambda some: _parsed(some, mode), texts, _TEXTS_BETWEEN, number)
+    shared = _called("parse_json, shared", vq.parse_json, column, on_error="collect", duplicate_keys=mode, shared_metadata=True, threads=1)
+    _demand(shared.errors.equals(parsed.errors), "parse_json, shared", "refuses other texts or gives other reasons")
+    _demand(vq.to_json(shared.column).equals(vq.to_json(parsed.column)), "parse_json, shared", "makes other values")
+    _called("validate what parse_json, shared, gives", vq.validate, shared.column, strict=True, threads=1)
     for text, row in zip(texts, parsed.column.to_pylist(), strict=True):
         if row is not None:
             size = len(row["metadata"]) + len(row["value"])

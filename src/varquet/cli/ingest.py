@@ -85,7 +85,7 @@ def ingest(
     ] = DuplicateKeys.ERROR,
     compression: Annotated[Compression, typer.Option(help="The compression of the file.")] = Compression.ZSTD,
     row_group_rows: Annotated[
-        int | None, typer.Option("--row-group-rows", min=1, help="The most rows of a row group.", show_default="262144")
+        int | None, typer.Option("--row-group-rows", min=1, help="The most rows of a row group.", show_default="131072")
     ] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="VARQUET_THREADS or all cores")

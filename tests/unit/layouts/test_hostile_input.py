@@ -138,3 +138,11 @@ def test_dictionaries_that_lie(row: tuple[bytes, bytes]) -> None:
         shredded = pa.array([{"metadata": row[0], "value": row[1]}], vq.ShreddingSchema.parse(ddl).physical())
         with pytest.raises(InvalidVariantError, match=r"\(E6,.* at row 0"):
             vq.unshred(shredded)
+
+
+@pytest.mark.parametrize("bad", [b"\x05\xff", b"\x40" + (300).to_bytes(4, "little") + b"\xff" * 300])
+def test_a_string_that_is_not_utf8_among_values_for_the_residual(bad: bytes) -> None:
+    """What is refused takes no room among what is kept."""
+    column = column_of([(NO_NAMES, b"\x0c\x01"), (NO_NAMES, bad), (NO_NAMES, b"\x0c\x02")])
+    with pytest.raises(InvalidVariantError, match=r"expected a string in UTF-8, got other bytes \(E8, in the value\) - at row 1"):
+        vq.shred(column, "string")

@@ -709,7 +709,9 @@ def shred_text(
                     left += 1
                     left_bytes += end - starts_p[instance]
                 elif tag == 16 and is_utf8(value_p, at, end) == 0:
+                    # The row is refused; whatever is not counted must not be gathered.
                     status_p[rows_p[instance]] = BAD_STRING_UTF8
+                    code = IS_MISSING
                 else:
                     copy_bytes(out_p, to, value_p, at, end - at)
                     to += end - at
