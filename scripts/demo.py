@@ -1,6 +1,6 @@
-"""Show what varquet does today: sample events to a variant column, into Parquet and out again as typed columns.
+"""Show what varquet does: sample events as JSON to shredded Parquet, what is in it, and what a path costs to read.
 
-python scripts/demo.py [--rows 20000] [--into demo]
+python scripts/demo.py [--rows 100000] [--into demo]
 """
 
 from __future__ import annotations
@@ -19,18 +19,21 @@ from varquet import samples
 
 T = TypeVar("T")
 
-PATHS: tuple[tuple[str, pa.DataType], ...] = (
-    ("$.id", pa.int64()),
-    ("$.type", pa.string()),
-    ("$.amount", pa.decimal128(12, 2)),
-    ("$.user.geo.country", pa.string()),
-    ("$.items[0].qty", pa.int32()),
+SCHEMA = (
+    "id bigint, ts string, type string, session string, amount decimal(9,2), score decimal(9,4), "
+    "user struct<id: bigint, name: string, email: string, plan: string, geo: struct<lat: decimal(9,6), lon: decimal(9,6), "
+    "country: string>>, device struct<os: string, ver: string>, items array<struct<sku: string, qty: bigint, price: decimal(9,2)>>, "
+    "tags array<string>"
 )
+COMPARED = 1_000
+PATH = "$.user.geo.country"
+# Where the standard's layout has the typed values of that path.
+LEAF = "event.typed_value.user.typed_value.geo.typed_value.country.typed_value"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Show what varquet does today.")
-    parser.add_argument("--rows", type=int, default=20_000, help="how many sample events (default: 20000)")
+    parser = argparse.ArgumentParser(description="Show what varquet does.")
+    parser.add_argument("--rows", type=int, default=100_000, help="how many sample events (default: 100000)")
     parser.add_argument("--into", type=Path, default=Path("demo"), help="where the files go (default: demo)")
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
@@ -38,41 +41,70 @@ def main() -> None:
     lines = pa.array(samples.generate("events", options.rows), pa.binary()).cast(pa.string())
     ndjson = options.into / "events.ndjson"
     ndjson.write_text("".join(f"{line}\n" for line in lines.to_pylist()), encoding="utf-8")
-    text_size = ndjson.stat().st_size
+    size = ndjson.stat().st_size
 
-    column, parse_seconds = timed(lambda: vq.parse_json(lines))
-    vq.validate(column)
-    _, write_seconds = timed(lambda: vq.to_json(column))
-    parquet = options.into / "events.parquet"
-    pq.write_table(pa.table([column], schema=pa.schema([vq.variant_field("event")])), parquet, compression="zstd")
-
-    stored = pq.read_table(parquet)["event"]
-    extracted, extract_seconds = timed(lambda: {path: vq.extract(stored, path, kind) for path, kind in PATHS})
-    if vq.to_json(stored).combine_chunks() != vq.to_json(column):
+    column, parse_seconds = timed(lambda: vq.parse_json(lines, shared_metadata=True))
+    table = pa.table([column], schema=pa.schema([vq.variant_field("event", shared_metadata=True)]))
+    text, whole, shredded = (options.into / name for name in ("events-as-text.parquet", "events-unshredded.parquet", "events.parquet"))
+    pq.write_table(pa.table({"event": lines}), text, compression="zstd")
+    vq.write(table, whole, overwrite=True)
+    _, write_seconds = timed(lambda: vq.write(table, shredded, {"event": SCHEMA}, overwrite=True))
+    back, read_seconds = timed(lambda: vq.read(shredded)["event"])
+    if events(back.slice(0, COMPARED)) != events(column.slice(0, COMPARED)):
         raise SystemExit("the events read back from Parquet are not the events written")
 
-    print(f"{options.rows:,} sample events: JSON text -> variant column -> Parquet -> typed columns\n")
-    show(
-        ("", "bytes", "share of the JSON"),
-        [
-            ("JSON text", f"{text_size:,}", "100 %"),
-            ("variant column in memory", f"{column.nbytes:,}", share(column.nbytes, text_size)),
-            ("variant column in Parquet (zstd)", f"{parquet.stat().st_size:,}", share(parquet.stat().st_size, text_size)),
-        ],
-    )
+    stored = vq.read(whole)["event"]
+    from_text, text_seconds = timed(lambda: vq.extract(vq.parse_json(pq.read_table(text)["event"]), PATH, "string"))
+    from_whole, whole_seconds = timed(lambda: vq.extract(vq.read(whole)["event"], PATH, "string"))
+    from_leaf, leaf_seconds = timed(lambda: pq.ParquetFile(shredded).read(columns=[LEAF]))
+    leaf = from_leaf["event"].combine_chunks()
+    for name in LEAF.split(".")[1:]:
+        leaf = leaf.field(name)
+    if not (from_text.combine_chunks() == from_whole.combine_chunks() == leaf):
+        raise SystemExit(f"{PATH} is not the same from all files")
+
+    print(f"{options.rows:,} sample events: JSON text -> Variants -> shredded Parquet")
+    print(f"(read back and compared with what was written, value by value: the first {min(COMPARED, options.rows):,})\n")
+    files = {"JSON text": ndjson, "JSON text in Parquet": text, "Variants in Parquet": whole, "shredded Variants in Parquet": shredded}
+    sizes = {what: path.stat().st_size for what, path in files.items()}
+    show(("", "bytes", "share"), [(what, f"{used:,}", share(used, size)) for what, used in sizes.items()])
     show(
         ("", "seconds", "rows/s", "MB/s of JSON"),
         [
-            speed("parse_json", options.rows, text_size, parse_seconds),
-            speed("to_json", options.rows, text_size, write_seconds),
-            speed(f"extract, {len(PATHS)} paths", options.rows, text_size, extract_seconds),
+            speed("parse_json", options.rows, size, parse_seconds),
+            speed("write, shredded", options.rows, size, write_seconds),
+            speed("read all of it", options.rows, size, read_seconds),
+            speed("to_json", options.rows, size, timed(lambda: vq.to_json(stored))[1]),
         ],
     )
-    rows = pa.table(list(extracted.values()), [f"{path} ({kind})" for path, kind in PATHS]).drop_null().slice(0, 5)
-    show(rows.column_names, zip(*([str(value) for value in values.to_pylist()] for values in rows.columns), strict=True))
-    first = vq.Variant(column[0]["metadata"].as_py(), column[0]["value"].as_py())
-    print(f"The first event: {first!r}\n")
-    print(f"The events as JSON: {ndjson}\nThe events as Variant in Parquet: {parquet}")
+    show(
+        (f"{PATH} of all events", "seconds", "times as fast"),
+        [
+            ("from JSON text in Parquet", f"{text_seconds:.4f}", "1"),
+            ("from Variants in Parquet", f"{whole_seconds:.4f}", f"{text_seconds / whole_seconds:.0f}"),
+            ("from its own column", f"{leaf_seconds:.4f}", f"{text_seconds / leaf_seconds:.0f}"),
+        ],
+    )
+    found = vq.inspect(shredded).paths.to_pylist()
+    show(
+        (f"what is where in {shredded}", "type", "typed", "elsewhere", "bytes", "min", "max"),
+        [
+            (
+                path["path"],
+                path["type"],
+                share(path["typed"], path["rows"]),
+                share(path["residual"], path["rows"]),
+                f"{path['compressed_bytes']:,}",
+                *((path[bound] or "")[:26] for bound in ("min", "max")),
+            )
+            for path in found
+        ],
+    )
+    print(f"Look at it: {options.into}/, or\n  .venv/bin/varquet inspect {shredded}\n  .venv/bin/varquet cat {shredded} | head -3")
+
+
+def events(column: pa.ChunkedArray | pa.Array) -> list[vq.Variant]:
+    return [vq.Variant(row["metadata"], row["value"]) for row in column.to_pylist()]
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
