@@ -75,3 +75,8 @@ cdef i64 ascii_blocks(const unsigned char[::1] data, i64 at, i64 end) except? -1
                 return at
         at += 16
     return at
+
+cdef i64 find_byte(const unsigned char[::1] data, i64 at, i64 end, i64 byte) except? -1 nogil:
+    while at < end and data[at] != byte:
+        at += 1
+    return at

@@ -67,6 +67,7 @@ cdef extern from *:
     void *memmove(void *target, const void *source, size_t count) noexcept nogil
     i64 vq_plain_blocks(const unsigned char *p, i64 n) noexcept nogil
     i64 vq_ascii_blocks(const unsigned char *p, i64 n) noexcept nogil
+    void *memchr(const void *data, int byte, size_t count) noexcept nogil
     int memcmp(const void *one, const void *other, size_t count) noexcept nogil
 
 cdef inline u64 load64(const unsigned char *data, i64 at) noexcept nogil:
@@ -109,3 +110,9 @@ cdef inline i64 plain_blocks(const unsigned char *data, i64 at, i64 end) noexcep
 
 cdef inline i64 ascii_blocks(const unsigned char *data, i64 at, i64 end) noexcept nogil:
     return at + vq_ascii_blocks(data + at, end - at)
+
+cdef inline i64 find_byte(const unsigned char *data, i64 at, i64 end, i64 byte) noexcept nogil:
+    cdef void *found = NULL
+    if at < end:
+        found = memchr(data + at, <int>byte, <size_t>(end - at))
+    return end if found == NULL else <i64>(<unsigned char *>found - data)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from varquet import kernels
 from varquet.columns.arrow import binary_array
 from varquet.errors import UnsupportedTypeError, VarquetError
 
@@ -23,7 +24,6 @@ __all__ = ["Lines", "read_ndjson"]
 
 BLOCK_BYTES: Final = 8 << 20
 
-_NEWLINE: Final = 10
 _WHITE: Final = np.isin(np.arange(256), list(b" \t\n\r"))
 # No JSON text begins with any of these.
 _COMPRESSIONS: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
@@ -115,16 +115,16 @@ def _behind_last_line(block: Bytes, size: int) -> int:
     step = 1 << 16
     for last in range(size, 0, -step):
         first = max(0, last - step)
-        ends = np.flatnonzero(block[first:last] == _NEWLINE)
-        if len(ends):
-            return first + int(ends[-1]) + 1
+        found = block[first:last].tobytes().rfind(b"\n")
+        if found >= 0:
+            return first + found + 1
     return 0
 
 
 def _cut(data: Bytes, line: int, offset: int) -> tuple[Lines, int]:
     """The lines of a block that begins with this line at this byte of the file, and how many line ends it has."""
-    ends = np.flatnonzero(data == _NEWLINE)
-    starts = np.concatenate([np.zeros(1, np.int64), ends + 1])
+    starts = _line_starts(data)
+    ends = len(starts) - 1
     if starts[-1] == len(data):
         starts = starts[:-1]
     numbers = np.arange(line, line + len(starts), dtype=np.int64)
@@ -133,7 +133,18 @@ def _cut(data: Bytes, line: int, offset: int) -> tuple[Lines, int]:
         filled = np.logical_or.reduceat(~_WHITE[data], starts)
         starts, numbers = starts[filled], numbers[filled]
     texts = binary_array(pa.py_buffer(data), np.append(starts, len(data)), None)
-    return Lines(texts, numbers, starts + offset, len(data)), len(ends)
+    return Lines(texts, numbers, starts + offset, len(data)), ends
+
+
+def _line_starts(data: Bytes) -> Ints:
+    """0, and where lines begin behind the line ends."""
+    starts = np.zeros(1 + max(64, len(data) // 128), np.int64)
+    known = 1
+    while True:
+        known += int(kernels.parse_json.find_lines(data, int(starts[known - 1]), starts[known:]))
+        if known < len(starts):
+            return starts[:known]
+        starts = np.concatenate([starts, np.empty(len(starts), np.int64)])
 
 
 @contextlib.contextmanager

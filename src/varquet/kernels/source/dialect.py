@@ -38,6 +38,7 @@ __all__ = [
     "copy_within",
     "cython",
     "double_of_bits",
+    "find_byte",
     "float_of_bits",
     "i64",
     "in_bytes",
@@ -145,6 +146,12 @@ def ascii_blocks(data: Any, at: int, end: int) -> int:
     while at + 16 <= end and max(data[at : at + 16]) < 128:
         at += 16
     return at
+
+
+def find_byte(data: Any, at: int, end: int, byte: int) -> int:
+    """Where a byte is found first from `at` on, or `end`."""
+    found = bytes(data[at:end]).find(byte)
+    return end if found < 0 else at + found
 
 
 def trailing_byte(mask: int) -> int:

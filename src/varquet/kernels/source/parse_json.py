@@ -57,6 +57,7 @@ from varquet.kernels.source.dialect import (
     OutInts,
     OutIntsView,
     copy_within,
+    find_byte,
     i64,
     in_bytes,
     in_ints,
@@ -764,3 +765,21 @@ def insert_names(info: InIntsView, table: OutIntsView, count: i64) -> i64:
                 slot = (slot + 1) & (slots - 1)
             table_p[slot] = key
     return 0
+
+
+def find_lines(data: InBytesView, first: i64, starts: OutIntsView) -> i64:
+    """Where the lines behind the line ends of data[first:] begin, to `starts` as far as it has room; how many were found."""
+    at: i64 = first
+    size: i64 = len(data)
+    room: i64 = len(starts)
+    found: i64 = 0
+    data_p: InBytes = in_bytes(data)
+    starts_p: OutInts = out_ints(starts)
+    with nogil:
+        while found < room:
+            at = find_byte(data_p, at, size, 10) + 1
+            if at > size:
+                break
+            starts_p[found] = at
+            found += 1
+    return found

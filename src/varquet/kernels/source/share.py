@@ -2,12 +2,14 @@
 
 `collect_names` interns the names of all rows' dictionaries; `group_rows` makes groups of neighbouring rows that together
 have few names, and their dictionaries; `rewrite_rows` reads values to a tape and writes them again with the new ids.
+`detach_rows` does the contrary: it gives every value a dictionary of its own, with the names that it uses.
 """
 
 from __future__ import annotations
 
 from varquet.kernels.source._bytes import (
     BASIC_OBJECT,
+    DICT_ASCENDING,
     DICT_COUNT,
     FRAME_COUNT,
     FRAME_ID_WIDTH,
@@ -25,6 +27,7 @@ from varquet.kernels.source._bytes import (
     ROW_OUT,
     child_at,
     find_name,
+    next_dictionary,
     open_container,
     open_dictionary,
     scalar_size,
@@ -51,6 +54,8 @@ from varquet.kernels.source._interning import (
     sort_row_names,
     write_dictionary,
 )
+from varquet.kernels.source._names import compare_names, ids_in_name_order
+from varquet.kernels.source._sorting import sort_ints
 from varquet.kernels.source._tape import KIND_ARRAY, KIND_OBJECT, KIND_RAW, NODE, size_again, write_row
 from varquet.kernels.source.dialect import (
     InBytes,
@@ -71,6 +76,7 @@ from varquet.kernels.source.dialect import (
     out_bytes,
     out_ints,
     same_bytes,
+    store_le,
 )
 
 
@@ -446,7 +452,7 @@ def rewrite_rows(
     """Write values `first` to `last` again with the ids that group_rows has found; the value reached.
 
     ranks[n] is n: a new id is also the place of its name in the order of names. `sorting` has room for three numbers for
-    each node of the tape, and for 64.
+    each node of the tape, and for 128.
     """
     instance: i64 = first
     row: i64
@@ -509,6 +515,193 @@ def rewrite_rows(
                             state_p[ROW_NEED] = NEED_VALUE
                             break
                         code = write_row(value_p, value_size, value_p, tape_p, 0, ranks_p, 0, names, sorting_p, out_p, state_p[ROW_OUT])
+                        if code < 0:
+                            code = -BAD_DUPLICATE_NAME
+                        else:
+                            state_p[ROW_OUT] = code
+                    if code < 0:
+                        status_p[row] = -code | (state_p[ROW_OFFSET] << 8)
+            instance += 1
+            out_offsets_p[instance] = state_p[ROW_OUT]
+    return instance
+
+
+@kernel
+def used_names(tape: InInts, marks: OutInts, used: OutInts, stamp: i64) -> i64:
+    """The distinct field ids of the objects on the tape, to `used`; how many. Ids with this stamp in `marks` are known."""
+    node: i64 = 0
+    child: i64
+    field: i64
+    count: i64 = 0
+    while node < tape[1]:
+        if tape[node] & 255 == KIND_OBJECT:
+            child = node + NODE
+            while child < tape[node + 1]:
+                field = tape[child] >> 16
+                if marks[field] != stamp:
+                    marks[field] = stamp
+                    used[count] = field
+                    count += 1
+                child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
+        node += NODE
+    return count
+
+
+@kernel
+def write_own_names(
+    metadata: InBytes, used: OutInts, count: i64, ranks: OutInts, out: OutBytes, to: i64, out_size: i64, state: OutInts
+) -> i64:
+    """Write the dictionary of some ids of the row's dictionary, and the rank of each; the position behind it, or -1 for no room.
+
+    `used` has room for twice as many; ROW_OFFSET is then how many names there are, which is less where one name has two ids.
+    """
+    k: i64
+    at: i64 = 0
+    names: i64 = 0
+    total: i64 = 0
+    width: i64
+    offset: i64 = 0
+    if state[ROW_DICT + DICT_ASCENDING]:
+        sort_ints(used, 0, count, count)
+    else:
+        at = ids_in_name_order(metadata, used, count, count, state)
+    for k in range(count):
+        if k > 0 and state[ROW_DICT + DICT_ASCENDING] == 0 and compare_names(metadata, used[at + k - 1], used[at + k], state) == 0:
+            ranks[used[at + k]] = names - 1
+            continue
+        find_name(metadata, state, used[at + k], ROW_NAMES)
+        ranks[used[at + k]] = names
+        total += state[ROW_NAMES + 1]
+        names += 1
+    width = width_of(total if total > names else names)
+    state[ROW_OFFSET] = names
+    if to + 1 + (names + 2) * width + total > out_size:
+        return -1
+    out[to] = 1 | ((width - 1) << 6) | (16 if names > 0 else 0)
+    store_le(out, to + 1, names, width)
+    names = 0
+    for k in range(count):
+        if k > 0 and ranks[used[at + k]] == ranks[used[at + k - 1]]:
+            continue
+        find_name(metadata, state, used[at + k], ROW_NAMES)
+        store_le(out, to + 1 + (names + 1) * width, offset, width)
+        copy_bytes(out, to + 1 + (state[ROW_OFFSET] + 2) * width + offset, metadata, state[ROW_NAMES], state[ROW_NAMES + 1])
+        offset += state[ROW_NAMES + 1]
+        names += 1
+    store_le(out, to + 1 + (names + 1) * width, offset, width)
+    return to + 1 + (names + 2) * width + total
+
+
+def detach_rows(
+    metadata: InBytesView,
+    metadata_starts: InIntsView,
+    metadata_ends: InIntsView,
+    value: InBytesView,
+    value_offsets: InIntsView,
+    value_valid: InBytesView,
+    rows: InIntsView,
+    first: i64,
+    last: i64,
+    ids: InIntsView,
+    marks: OutIntsView,
+    ranks: OutIntsView,
+    tape: OutIntsView,
+    stack: OutIntsView,
+    sorting: OutIntsView,
+    out: OutBytesView,
+    out_offsets: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Write each of the values `first` to `last` behind a dictionary of its own; the value reached.
+
+    ids[n] is n, for as many names as a dictionary has; where one has more, ROW_NEED is NEED_STACK. `marks` is all -1 before the
+    first call; `ranks` and it are as large as `ids`. `sorting` has room for three numbers for each node of the tape, and for 128.
+    """
+    instance: i64 = first
+    row: i64
+    at: i64
+    end: i64
+    to: i64
+    code: i64
+    count: i64
+    metadata_p: InBytes = in_bytes(metadata)
+    metadata_starts_p: InInts = in_ints(metadata_starts)
+    metadata_ends_p: InInts = in_ints(metadata_ends)
+    value_p: InBytes = in_bytes(value)
+    value_size: i64 = len(value)
+    value_offsets_p: InInts = in_ints(value_offsets)
+    value_valid_p: InBytes = in_bytes(value_valid)
+    rows_p: InInts = in_ints(rows)
+    ids_p: InInts = in_ints(ids)
+    ids_size: i64 = len(ids)
+    marks_p: OutInts = out_ints(marks)
+    ranks_p: OutInts = out_ints(ranks)
+    tape_p: OutInts = out_ints(tape)
+    tape_size: i64 = len(tape)
+    stack_p: OutInts = out_ints(stack)
+    stack_size: i64 = len(stack)
+    sorting_p: OutInts = out_ints(sorting)
+    out_p: OutBytes = out_bytes(out)
+    out_size: i64 = len(out)
+    out_offsets_p: OutInts = out_ints(out_offsets)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        state_p[ROW_NEED] = NEED_NOTHING
+        while instance < last:
+            if value_valid_p[instance]:
+                row = rows_p[instance]
+                at = value_offsets_p[instance]
+                end = value_offsets_p[instance + 1]
+                to = state_p[ROW_OUT]
+                if at < end and value_p[at] & 3 < BASIC_OBJECT:
+                    if to + 3 + end - at > out_size:
+                        state_p[ROW_NEED] = NEED_VALUE
+                        break
+                    out_p[to] = 1
+                    out_p[to + 1] = 0
+                    out_p[to + 2] = 0
+                    copy_bytes(out_p, to + 3, value_p, at, end - at)
+                    state_p[ROW_OUT] = to + 3 + end - at
+                else:
+                    code = next_dictionary(metadata_p, metadata_starts_p[row], metadata_ends_p[row], state_p)
+                    if code == 0:
+                        if state_p[ROW_DICT + DICT_COUNT] > ids_size:
+                            state_p[ROW_NEED] = NEED_STACK
+                            break
+                        code = read_to_tape(
+                            value_p,
+                            at,
+                            end,
+                            ids_p,
+                            0,
+                            state_p[ROW_DICT + DICT_COUNT],
+                            tape_p,
+                            tape_size,
+                            stack_p,
+                            stack_size,
+                            state_p,
+                        )
+                    if code > 0:
+                        state_p[ROW_NEED] = code
+                        break
+                    if code == 0:
+                        count = used_names(tape_p, marks_p, sorting_p, instance)
+                        to = write_own_names(metadata_p, sorting_p, count, ranks_p, out_p, to, out_size, state_p)
+                        count = state_p[ROW_OFFSET]
+                        state_p[ROW_OFFSET] = 0
+                        if to >= 0:
+                            size_again(tape_p, 0, ranks_p, 0)
+                            if to + tape_p[3] + PADDING > out_size:
+                                to = -1
+                        if to < 0:
+                            # The instance is read again from its start: its stamp must not be known then.
+                            for count in range(ids_size):
+                                marks_p[count] = -1
+                            state_p[ROW_NEED] = NEED_VALUE
+                            break
+                        code = write_row(value_p, value_size, value_p, tape_p, 0, ranks_p, 0, count, sorting_p, out_p, to)
                         if code < 0:
                             code = -BAD_DUPLICATE_NAME
                         else:
