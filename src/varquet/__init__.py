@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         UnsupportedTypeError,
         VarquetError,
     )
-    from varquet.layouts.parquet import shred, unshred
+    from varquet.layouts.shredding import shred, unshred
     from varquet.parquet.inspect import Inspection, inspect
     from varquet.parquet.reader import read, read_batches
     from varquet.parquet.writer import FileWriter, WrittenFile, write
@@ -102,7 +102,7 @@ _HOMES: Final = {
         "UnsupportedTypeError",
         "VarquetError",
     ),
-    "varquet.layouts.parquet": ("shred", "unshred"),
+    "varquet.layouts.shredding": ("shred", "unshred"),
     "varquet.parquet.inspect": ("Inspection", "inspect"),
     "varquet.parquet.reader": ("read", "read_batches"),
     "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),

@@ -21,7 +21,7 @@ from strategies import nodes, physical
 from variant_columns import column_of, rows_of
 
 import varquet as vq
-from varquet.layouts import parquet as layout
+from varquet.layouts import shredding as layout
 from varquet.variant import decode, encode, equal
 from varquet.variant.model import Node
 

@@ -22,7 +22,7 @@ from variant_damage import damaged
 
 import varquet as vq
 from varquet.errors import InvalidVariantError
-from varquet.layouts import parquet as layout
+from varquet.layouts import shredding as layout
 from varquet.variant import decode, encode, equal
 from varquet.variant.model import Node
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from varquet.columns.arrow import plain
 from varquet.columns.to_json import to_json
 from varquet.errors import UnsupportedTypeError
-from varquet.layouts.parquet import unshred
+from varquet.layouts.shredding import unshred
 from varquet.parquet.positions import is_variant_field
 
 __all__ = ["json_lines", "json_texts"]

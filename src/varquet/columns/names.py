@@ -60,6 +60,10 @@ class NameBuffers:
         self.ranked: Ints = np.zeros(2 * names + names // 16 + 64, np.int64)
         self.state[interning.STATE_RANKED] = 0
 
+    def lengths(self) -> Ints:
+        """The bytes of each name, by its number."""
+        return self.info[interning.KEY_LENGTH :: interning.KEY]
+
     def name(self, number: int) -> bytes:
         start = int(self.info[number * interning.KEY + interning.KEY_START])
         return self.keys[start : start + int(self.info[number * interning.KEY + interning.KEY_LENGTH])].tobytes()

@@ -44,6 +44,8 @@ class Part:
     fields: list[tuple[str, Part]] = field(default_factory=list)
     offsets: Ints | None = None
     element: Part | None = None
+    others: list[Part] = field(default_factory=list)
+    """The same instances as other types: where one of these has something, nothing else of the part has."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -52,6 +54,7 @@ class Part:
         yield from (part for _, part in self.fields)
         if self.element is not None:
             yield self.element
+        yield from self.others
 
 
 def walk(root: Part) -> list[Part]:
@@ -74,9 +77,10 @@ class NameTable:
     offsets: Ints
 
 
-def name_table(schema: ShreddingSchema) -> NameTable:
+def name_table(*schemas: ShreddingSchema) -> NameTable:
+    """The names of all of these schemas."""
     names: set[str] = set()
-    waiting = [schema]
+    waiting = list(schemas)
     while waiting:
         node = waiting.pop()
         for name, child in node.fields:

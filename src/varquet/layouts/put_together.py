@@ -13,6 +13,7 @@ from varquet.columns.arrow import Flat, Spans, binary_array, validity_of
 from varquet.columns.findings import finding
 from varquet.columns.reading import Scratch
 from varquet.kernels.source import _bytes as frames
+from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import unshred as kernel
 from varquet.layouts.parts import Bytes, Ints, NameTable, Part, walk
 from varquet.layouts.primitives import numbers_of, text_of, typed_kind
@@ -26,17 +27,21 @@ _NO_BYTES = np.zeros(0, np.uint8)
 class _Builder:
     """One slice of a column while it is put together: the bytes made so far, and where each part's instances are in them."""
 
-    def __init__(self, metadata: Spans, valid: Bytes, names: NameTable, memory: Arena, *, strict: bool, first_row: int) -> None:
+    def __init__(
+        self, metadata: Spans, valid: Bytes, names: NameTable, memory: Arena, *, strict: bool, fills: bool, first_row: int
+    ) -> None:
         self.metadata = metadata
         self.memory = memory
         self.valid = valid
         self.names = names
         self.strict = int(strict)
+        self.fills = int(fills)
         self.first_row = first_row
         self.status: Ints = memory.filled(len(valid), 0)
         self.frame: Ints = memory.ints(2 * 16 + frames.FRAME_SLOTS)
         self.scratch = Scratch()
         self.made: Bytes = memory.bytes(1 << 20)
+        self.empty = Flat(_NO_BYTES, memory.filled(1, 0), memory.bytes(0))
         self.places: dict[int, tuple[Ints, Ints]] = {}
 
     def match(self) -> None:
@@ -77,6 +82,12 @@ class _Builder:
         if len(bad):
             raise finding(int(self.status[bad[0]]), self.first_row + int(bad[0]))
 
+    def nothing(self, count: int) -> Flat:
+        """Nulls, for parts that have no residual; all of them use the same."""
+        if len(self.empty) < count:
+            self.empty = Flat(_NO_BYTES, self.memory.filled(count + 1, 0), self.memory.filled_bytes(count, 0))
+        return self.empty.slice(0, count)
+
     def grow(self) -> None:
         used = int(self.scratch.state[frames.ROW_OUT])
         made = self.memory.bytes(2 * len(self.made))
@@ -87,7 +98,7 @@ class _Builder:
         """Let a kernel write a part's instances to the arena."""
         count = len(part)
         starts, ends = self.memory.ints(count), self.memory.ints(count)
-        value = part.value or Flat(_NO_BYTES, self.memory.filled(count + 1, 0), self.memory.filled_bytes(count, 0))
+        value = part.value or self.nothing(count)
         self.scratch.run(count, lambda instance: call(instance, value, typed_valid, starts, ends), self.grow)
         self.places[id(part)] = starts, ends
         self.check()
@@ -100,6 +111,16 @@ class _Builder:
                 self.array(part)
             case _:
                 self.primitive(part)
+        for other in part.others:
+            self.merge(part, other)
+
+    def merge(self, part: Part, other: Part) -> None:
+        """Let a part have what the same instances have as another type."""
+        starts, ends = self.places[id(part)]
+        other_starts, other_ends = self.places.pop(id(other))
+        self.status[part.rows[(starts >= 0) & (other_starts >= 0)]] = codes.BAD_BOTH_SET
+        self.check()
+        self.places[id(part)] = np.where(starts < 0, other_starts, starts), np.where(starts < 0, other_ends, ends)
 
     def primitive(self, part: Part) -> None:
         count = len(part)
@@ -191,6 +212,7 @@ class _Builder:
                 instance,
                 count,
                 self.strict,
+                self.fills,
                 child_names,
                 child_starts,
                 child_ends,
@@ -233,10 +255,12 @@ class _Builder:
         )
 
 
-def put_together(root: Part, metadata: Spans, valid: Bytes, names: NameTable, *, strict: bool = False, first_row: int = 0) -> pa.Array:
+def put_together(
+    root: Part, metadata: Spans, valid: Bytes, names: NameTable, *, strict: bool = False, fills: bool = False, first_row: int = 0
+) -> pa.Array:
     """The value column of the parts' rows; a row that is missing where it must not be becomes a Variant null."""
     with arena() as memory:
-        builder = _Builder(metadata, valid, names, memory, strict=strict, first_row=first_row)
+        builder = _Builder(metadata, valid, names, memory, strict=strict, fills=fills, first_row=first_row)
         builder.match()
         builder.check()
         for part in reversed(walk(root)):

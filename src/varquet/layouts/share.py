@@ -137,7 +137,8 @@ class _Sharing:
         while True:
             instance = kernels.share.rewrite_rows(
                 value.data,
-                value.offsets,
+                value.offsets[:-1],
+                value.offsets[1:],
                 value.valid,
                 rows,
                 instance,

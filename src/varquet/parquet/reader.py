@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from varquet.columns.arrow import SHARED_VARIANT, variant_field
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.layouts.parquet import unshred
+from varquet.layouts.shredding import unshred
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.footer import read_footer
 from varquet.parquet.positions import Position, file_paths, locate_error, replace_type, replace_values, schema_steps

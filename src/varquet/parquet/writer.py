@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.layouts.parquet import shred, shredded_type
+from varquet.layouts.shredding import shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
 from varquet.parquet.footer import patch_file
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values

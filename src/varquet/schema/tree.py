@@ -22,6 +22,7 @@ from varquet.errors import SchemaError, UnsupportedTypeError
 from varquet.paths import Path
 from varquet.schema.arrow_form import ArrowLeaves, arrow_type, physical_type, read_arrow, read_physical
 from varquet.schema.ddl import read_ddl, read_primitive, write_ddl
+from varquet.schema.draft_form import draft_type, read_draft
 from varquet.schema.json_form import read_json, read_python, to_python, write_json
 from varquet.schema.leaf_types import canonical_type
 from varquet.schema.merge import OnConflict, find, merge, select, without
@@ -135,6 +136,11 @@ class ShreddingSchema:
         return _from(read_physical(_arrow(type), metadata=metadata, leaves=ArrowLeaves()))
 
     @classmethod
+    def from_draft(cls, type: pa.DataType) -> ShreddingSchema:
+        """Read a schema from the Arrow type of a column in the layout of the first Spark draft."""
+        return _from(read_draft(_arrow(type)))
+
+    @classmethod
     def from_parquet(cls, source: str | os.PathLike[str] | BinaryIO | pa.NativeFile, column: str | Sequence[Step]) -> ShreddingSchema:
         """Read the schema of a Variant column of a Parquet file; one inside structs and lists is reached by names and ELEMENT."""
         return _from(read_parquet(source, column))
@@ -166,6 +172,14 @@ class ShreddingSchema:
         struct<metadata: binary not null, value: binary, typed_value: int64>
         """
         return physical_type(walk(self), metadata=metadata)
+
+    def draft(self) -> pa.DataType:
+        """The Arrow type of a column shredded by this schema in the layout of the first Spark draft.
+
+        >>> print(ShreddingSchema.parse("array<bigint>").draft())
+        struct<untyped_value: binary, array: list<element: struct<untyped_value: binary, typed_value: int64>>>
+        """
+        return draft_type(walk(self))
 
     def writable(self) -> ShreddingSchema:
         """The schema as a Parquet file can have it: an object without fields, which would be an empty group, is value only.

@@ -10,7 +10,9 @@ from __future__ import annotations
 from varquet.kernels.source._bytes import (
     BASIC_OBJECT,
     DICT_ASCENDING,
+    DICT_BYTES,
     DICT_COUNT,
+    DICT_TOTAL,
     FRAME_COUNT,
     FRAME_ID_WIDTH,
     FRAME_IDS,
@@ -38,6 +40,7 @@ from varquet.kernels.source._codes import (
     BAD_EXPANSION,
     BAD_FIELD_ID,
     BAD_VALUE_EMPTY,
+    NEED_KEYS,
     NEED_NOTHING,
     NEED_STACK,
     NEED_TAPE,
@@ -432,7 +435,8 @@ def read_to_tape(
 
 def rewrite_rows(
     value: InBytesView,
-    value_offsets: InIntsView,
+    value_starts: InIntsView,
+    value_ends: InIntsView,
     value_valid: InBytesView,
     rows: InIntsView,
     first: i64,
@@ -461,7 +465,8 @@ def rewrite_rows(
     code: i64
     value_p: InBytes = in_bytes(value)
     value_size: i64 = len(value)
-    value_offsets_p: InInts = in_ints(value_offsets)
+    value_starts_p: InInts = in_ints(value_starts)
+    value_ends_p: InInts = in_ints(value_ends)
     value_valid_p: InBytes = in_bytes(value_valid)
     rows_p: InInts = in_ints(rows)
     id_starts_p: InInts = in_ints(id_starts)
@@ -484,8 +489,8 @@ def rewrite_rows(
         while instance < last:
             if value_valid_p[instance]:
                 row = rows_p[instance]
-                at = value_offsets_p[instance]
-                end = value_offsets_p[instance + 1]
+                at = value_starts_p[instance]
+                end = value_ends_p[instance]
                 if at < end and value_p[at] & 3 < BASIC_OBJECT:
                     if state_p[ROW_OUT] + end - at > out_size:
                         state_p[ROW_NEED] = NEED_VALUE
@@ -615,7 +620,7 @@ def detach_rows(
 ) -> i64:
     """Write each of the values `first` to `last` behind a dictionary of its own; the value reached.
 
-    ids[n] is n, for as many names as a dictionary has; where one has more, ROW_NEED is NEED_STACK. `marks` is all -1 before the
+    ids[n] is n, for as many names as a dictionary has; where one has more, ROW_NEED is NEED_KEYS. `marks` is all -1 before the
     first call; `ranks` and it are as large as `ids`. `sorting` has room for three numbers for each node of the tape, and for 128.
     """
     instance: i64 = first
@@ -668,7 +673,7 @@ def detach_rows(
                     code = next_dictionary(metadata_p, metadata_starts_p[row], metadata_ends_p[row], state_p)
                     if code == 0:
                         if state_p[ROW_DICT + DICT_COUNT] > ids_size:
-                            state_p[ROW_NEED] = NEED_STACK
+                            state_p[ROW_NEED] = NEED_KEYS
                             break
                         code = read_to_tape(
                             value_p,
@@ -711,3 +716,33 @@ def detach_rows(
             instance += 1
             out_offsets_p[instance] = state_p[ROW_OUT]
     return instance
+
+
+def split_detached(
+    value: InBytesView,
+    value_offsets: InIntsView,
+    value_valid: InBytesView,
+    instances: i64,
+    middles: OutIntsView,
+    status: OutIntsView,
+    state: OutIntsView,
+) -> i64:
+    """Where behind its dictionary each value begins; status is code | offset << 8 for what has no whole dictionary."""
+    instance: i64
+    code: i64
+    value_p: InBytes = in_bytes(value)
+    value_offsets_p: InInts = in_ints(value_offsets)
+    value_valid_p: InBytes = in_bytes(value_valid)
+    middles_p: OutInts = out_ints(middles)
+    status_p: OutInts = out_ints(status)
+    state_p: OutInts = out_ints(state)
+    with nogil:
+        for instance in range(instances):
+            middles_p[instance] = value_offsets_p[instance]
+            if value_valid_p[instance]:
+                code = open_dictionary(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], state_p)
+                if code < 0:
+                    status_p[instance] = -code
+                else:
+                    middles_p[instance] = state_p[ROW_DICT + DICT_BYTES] + state_p[ROW_DICT + DICT_TOTAL]
+    return 0

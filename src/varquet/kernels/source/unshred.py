@@ -450,6 +450,7 @@ def write_object(
     value_end: i64,
     has_residual: i64,
     strict: i64,
+    fills: i64,
     child_names: InInts,
     children: i64,
     instance: i64,
@@ -483,7 +484,7 @@ def write_object(
     code: i64
     most: i64
     facts: i64
-    is_shredded: i64
+    shredded: i64
     before: i64 = -1
     dictionary: i64 = fields[slot + name_count + SLOT_COUNT]
     is_ascending: i64 = fields[slot + name_count + SLOT_ASCENDING]
@@ -532,15 +533,16 @@ def write_object(
         before = field
         while c < children and (fields[slot + child_names[c]] < field if is_ascending else fields[slot + child_names[c]] != field):
             c += 1
-        is_shredded = 1 if c < children and fields[slot + child_names[c]] == field else 0
-        if has_twins and is_shredded == 0:
+        shredded = c if c < children and fields[slot + child_names[c]] == field else -1
+        if has_twins and shredded < 0:
             for name in range(children):
                 if fields[slot + child_names[name]] >= 0 and compare_ids(metadata, fields[slot + child_names[name]], field, state) == 0:
-                    is_shredded = 1
-        if is_shredded:
+                    shredded = name
+        if shredded >= 0:
             if strict:
                 return -BAD_RESIDUAL_NAME
-            continue
+            if fills == 0 or child_starts[shredded * instances + instance] >= 0:
+                continue
         place = child_at(value, frame, 0, k)
         if place < 0:
             return place
@@ -615,6 +617,7 @@ def unshred_objects(
     first: i64,
     last: i64,
     strict: i64,
+    fills: i64,
     child_names: InIntsView,
     child_starts: InIntsView,
     child_ends: InIntsView,
@@ -626,7 +629,10 @@ def unshred_objects(
     status: OutIntsView,
     state: OutIntsView,
 ) -> i64:
-    """Write an object node's instances from those of its fields, which stand in child_starts one stretch for each."""
+    """Write an object node's instances from those of its fields, which stand in child_starts one stretch for each.
+
+    With `fills` a field of the residual counts where the shredded one is missing; without, it never counts.
+    """
     instance: i64 = first
     instances: i64 = len(typed_valid)
     children: i64 = len(child_names)
@@ -675,6 +681,7 @@ def unshred_objects(
                     value_offsets_p[instance + 1],
                     value_valid_p[instance],
                     strict,
+                    fills,
                     child_names_p,
                     children,
                     instance,
