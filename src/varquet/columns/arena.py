@@ -31,6 +31,8 @@ class Arena:
         self.block: Ints = np.empty(1 << 15, np.int64)
         self.used = 0
         self.before: list[Ints] = []
+        self.expected = 1 << 20
+        """How many bytes the last user of the arena made, for the first guess of the next."""
 
     def ints(self, count: int) -> Ints:
         """An array with whatever was in it before."""

@@ -183,10 +183,17 @@ def spans(array: pa.Array, what: str) -> Spans:
         entries = flatten(array.dictionary, what)
         if len(entries):
             valid = validity_of(array)
-            index = np.where(valid == 1, np.asarray(array.indices.fill_null(0), dtype=np.int64), 0)
+            index = np.where(valid == 1, _numbers(array.indices), 0)
             return Spans(entries.data, entries.offsets[:-1][index], entries.offsets[1:][index], valid & entries.valid[index])
     flat = flatten(array, what)
     return Spans(flat.data, flat.offsets[:-1], flat.offsets[1:], flat.valid)
+
+
+def _numbers(array: pa.Array) -> npt.NDArray[Any]:
+    """The data of an array of integers, whatever stands where it is null; not by compute functions, which load pandas."""
+    if len(array) == 0:
+        return np.zeros(0, np.int64)
+    return np.frombuffer(array.buffers()[1], array.type.to_pandas_dtype())[array.offset : array.offset + len(array)]
 
 
 def metadata_of(array: pa.StructArray) -> pa.Array:

@@ -146,7 +146,10 @@ def _masked(typed: pa.Array, here: Bytes) -> pa.Array:
     own = validity_of(typed)
     if np.array_equal(own & here, own):
         return typed
-    return pa.compute.if_else(pa.array(here.astype(bool)), typed, pa.scalar(None, typed.type))
+    # The same buffers under another validity; what lies before the offset does not matter.
+    valid = np.concatenate([np.zeros(typed.offset, np.uint8), own & here])
+    bits = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(typed.type, len(typed), [bits, *typed.buffers()[1:]], offset=typed.offset)
 
 
 def _elements(lists: pa.Array) -> tuple[Ints, pa.StructArray]:

@@ -40,7 +40,7 @@ class _Builder:
         self.status: Ints = memory.filled(len(valid), 0)
         self.frame: Ints = memory.ints(2 * 16 + frames.FRAME_SLOTS)
         self.scratch = Scratch()
-        self.made: Bytes = memory.bytes(1 << 20)
+        self.made: Bytes = memory.bytes(memory.expected)
         self.empty = Flat(_NO_BYTES, memory.filled(1, 0), memory.bytes(0))
         self.places: dict[int, tuple[Ints, Ints]] = {}
 
@@ -265,6 +265,7 @@ def put_together(
         builder.check()
         for part in reversed(walk(root)):
             builder.write(part)
+        memory.expected = max(1 << 20, int(builder.scratch.state[frames.ROW_OUT]) * 9 // 8)
         starts, ends = builder.places[id(root)]
         missing = (starts < 0) & (valid == 1)
         if missing.any():

@@ -35,6 +35,8 @@ __all__ = ["SCHEMA_KEY", "FileWriter", "WrittenFile", "write"]
 SCHEMA_KEY: Final = "varquet.schemas"
 ROW_GROUP_ROWS: Final = 131_072
 ROW_GROUP_BYTES: Final = 128 << 20
+# So many rows are encoded at a time, after which a page may end.
+WRITE_BATCH_ROWS: Final = 16_384
 # How many rows one thread shreds at a time.
 SHRED_ROWS: Final = 16_384
 
@@ -254,6 +256,7 @@ class FileWriter:
                 write_page_index=True,
                 store_decimal_as_integer=True,
                 store_schema=False,
+                write_batch_size=WRITE_BATCH_ROWS,
                 **self.options,
             )
         if group.num_rows:
