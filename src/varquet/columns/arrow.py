@@ -33,6 +33,7 @@ __all__ = [
     "chunks_of",
     "flatten",
     "grown",
+    "integers_of",
     "is_variant_type",
     "map_chunks",
     "metadata_of",
@@ -183,13 +184,13 @@ def spans(array: pa.Array, what: str) -> Spans:
         entries = flatten(array.dictionary, what)
         if len(entries):
             valid = validity_of(array)
-            index = np.where(valid == 1, _numbers(array.indices), 0)
+            index = np.where(valid == 1, integers_of(array.indices), 0)
             return Spans(entries.data, entries.offsets[:-1][index], entries.offsets[1:][index], valid & entries.valid[index])
     flat = flatten(array, what)
     return Spans(flat.data, flat.offsets[:-1], flat.offsets[1:], flat.valid)
 
 
-def _numbers(array: pa.Array) -> npt.NDArray[Any]:
+def integers_of(array: pa.Array) -> npt.NDArray[Any]:
     """The data of an array of integers, whatever stands where it is null; not by compute functions, which load pandas."""
     if len(array) == 0:
         return np.zeros(0, np.int64)

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from varquet.columns.arrow import Bytes, Flat, Ints, binary_array, bitmap, flatten, plain, validity_of
+from varquet.columns.arrow import Bytes, Flat, Ints, binary_array, bitmap, flatten, integers_of, plain, validity_of
 from varquet.errors import InvalidVariantError
 from varquet.layouts.parts import Part, walk
 from varquet.schema import Kind, ShreddingSchema
@@ -159,7 +159,7 @@ def _elements(lists: pa.Array) -> tuple[Ints, pa.StructArray]:
         lengths = np.asarray(pa.compute.fill_null(pa.compute.list_value_length(lists), 0), dtype=np.int64)
         ends = np.concatenate([[0], np.cumsum(lengths)])
         return ends, plain(lists.flatten() if pa.types.is_fixed_size_list(kind) else _viewed(lists, lengths))
-    offsets = np.asarray(lists.offsets, dtype=np.int64)
+    offsets = integers_of(lists.offsets).astype(np.int64)
     first = int(offsets[0]) if len(offsets) else 0
     last = int(offsets[-1]) if len(offsets) else 0
     return offsets - first, plain(lists.values.slice(first, last - first))

@@ -24,6 +24,7 @@ from varquet.kernels.source._bytes import (
     load_signed,
     next_dictionary,
     open_container,
+    scalar_size,
     value_size,
 )
 from varquet.kernels.source._codes import (
@@ -175,7 +176,11 @@ def write_row(
     while True:
         state[ROW_OFFSET] = at - start
         if value[at] & 3 < BASIC_OBJECT:
-            size = check_scalar(value, at, limit)
+            # Strings are checked while they are written.
+            if value[at] & 3 == BASIC_SHORT_STRING or value[at] == 16 << 2:
+                size = scalar_size(value, at, limit)
+            else:
+                size = check_scalar(value, at, limit)
             if size < 0:
                 return size
             budget -= size
