@@ -296,8 +296,10 @@ def _peak_rss() -> int:
 
 
 def _high_water(process: int | str) -> int:
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) * _KILO
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) * _KILO
+    return 0  # it has ended, and nobody has asked for its result yet
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:

@@ -54,6 +54,16 @@ def failure(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 
 class TestNdjson:
+    def test_the_layout_of_the_draft(self, capsys: pytest.CaptureFixture[str]) -> None:
+        facts = ingest(capsys, "in.ndjson", "out.parquet", "--schema", "a bigint, b string", "--layout", "draft")
+        assert facts["layout"] == "draft"
+        assert pq.ParquetFile("out.parquet").schema_arrow.field("v").type == vq.ShreddingSchema.parse("a bigint, b string").draft()
+        assert texts() == ROWS
+        assert main(["cat", "out.parquet"]) == 0
+        assert capsys.readouterr().out.splitlines() == ROWS
+        assert ingest(capsys, "out.parquet", "standard.parquet", "--schema", "c array<variant>")["layout"] == "parquet"
+        assert texts("standard.parquet") == ROWS
+
     def test_it_writes_a_shredded_file_and_says_so(self, capsys: pytest.CaptureFixture[str]) -> None:
         facts = ingest(capsys, "in.ndjson", "out.parquet", "--schema", "a bigint, b string")
         assert texts() == ROWS
@@ -62,8 +72,8 @@ class TestNdjson:
         assert facts.pop("mb_per_second") >= 0
         assert facts == {
             "path": "out.parquet", "rows": 4, "row_groups": 1, "bytes_in": Path("in.ndjson").stat().st_size,
-            "bytes_out": Path("out.parquet").stat().st_size, "column": "v", "schema": "a bigint, b string", "schema_columns": 6,
-            "errors": 0, "first_errors": [],
+            "bytes_out": Path("out.parquet").stat().st_size, "column": "v", "layout": "parquet",
+            "schema": "a bigint, b string", "schema_columns": 6, "errors": 0, "first_errors": [],
         }  # fmt: skip
 
     def test_people_get_lines(self, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from varquet.cli.sources import Batch, Refused
     from varquet.schema import ShreddingSchema
 
-__all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "OnError", "ingest"]
+__all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "OnError", "ingest"]
 
 EXAMPLE: Final = (
     'Example: varquet ingest events.ndjson events.parquet --schema "id bigint, type string, user struct<id: bigint, plan: string>"'
@@ -41,6 +41,13 @@ class DuplicateKeys(enum.StrEnum):
 
     ERROR = "error"
     LAST = "last"
+
+
+class LayoutChoice(enum.StrEnum):
+    """How shredded columns are laid out in the file."""
+
+    PARQUET = "parquet"
+    DRAFT = "draft"
 
 
 class Compression(enum.StrEnum):
@@ -83,6 +90,9 @@ def ingest(
     duplicate_keys: Annotated[
         DuplicateKeys, typer.Option(help="A field name that occurs twice in an object is an error, or its last value counts.")
     ] = DuplicateKeys.ERROR,
+    layout: Annotated[
+        LayoutChoice, typer.Option("--layout", help="The Parquet standard's, which all engines read, or that of the first Spark draft.")
+    ] = LayoutChoice.PARQUET,
     compression: Annotated[Compression, typer.Option(help="The compression of the file.")] = Compression.ZSTD,
     row_group_rows: Annotated[
         int | None, typer.Option("--row-group-rows", min=1, help="The most rows of a row group.", show_default="131072")
@@ -119,6 +129,7 @@ def ingest(
             source.schema,
             {(source.column,): shredding},
             overwrite=force,
+            layout=layout.value,
             compression=compression.value,
             row_group_rows=row_group_rows or ROW_GROUP_ROWS,
             threads=count,
@@ -140,6 +151,7 @@ def ingest(
             "seconds": round(seconds, 3),
             "mb_per_second": round(speed, 1),
             "column": source.column,
+            "layout": layout.value,
             "schema": shredding.ddl(),
             "schema_columns": shredding.columns,
             "errors": refused,

@@ -7,6 +7,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from varquet.columns.arrow import VariantSlice
+from varquet.layouts.nested import Form
 from varquet.layouts.parts import Bytes, NameTable, Part
 from varquet.schema import ShreddingSchema
 
@@ -19,6 +20,9 @@ class Layout(Protocol):
     NAME: str
     FILLS: bool
     """Whether a shredded field that is missing may stand in the residual of its object instead."""
+
+    FORM: Form
+    """How it names its columns."""
 
     def is_own(self, kind: pa.DataType) -> bool:
         """Whether a type, by the names of its children, is that of a column in this layout."""

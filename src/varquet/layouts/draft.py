@@ -26,12 +26,13 @@ from varquet.layouts.parts import Bytes, NameTable, Part
 from varquet.schema import Kind, ShreddingSchema
 from varquet.schema.draft_form import UNTYPED, alternatives, is_draft
 
-__all__ = ["FILLS", "NAME", "from_arrow", "is_own", "physical", "schemas_of", "to_arrow"]
+__all__ = ["FILLS", "FORM", "NAME", "from_arrow", "is_own", "physical", "schemas_of", "to_arrow"]
 
 NAME: Final = "draft"
 FILLS: Final = True
 
-_FORM: Final = Form(UNTYPED, {Kind.PRIMITIVE: "typed_value", Kind.OBJECT: "object", Kind.ARRAY: "array"}, required=False)
+_TYPED: Final = {Kind.PRIMITIVE: "typed_value", Kind.OBJECT: "object", Kind.ARRAY: "array"}
+FORM: Final = Form(UNTYPED, _TYPED, required=False, null=b"\x01\x00\x00\x00")
 
 
 def is_own(kind: pa.DataType) -> bool:
@@ -62,13 +63,13 @@ def schemas_of(kind: pa.DataType) -> list[ShreddingSchema]:
 
 def to_arrow(root: Part, rows: VariantSlice, *, shared_metadata: bool, first_row: int) -> pa.StructArray:
     detach(root, rows, first_row=first_row)
-    return to_nested(root, _FORM, rows.valid)
+    return to_nested(root, FORM, rows.valid)
 
 
 def from_arrow(
     array: pa.StructArray, schema: ShreddingSchema, names: NameTable, valid: Bytes, *, strict: bool, first_row: int
 ) -> tuple[Part, pa.Array]:
-    root = from_nested(array, schema, _FORM, valid, strict=strict, first_row=first_row, split=_others)
+    root = from_nested(array, schema, FORM, valid, strict=strict, first_row=first_row, split=_others)
     return root, attach(root, valid, names, first_row=first_row)
 
 

@@ -30,6 +30,8 @@ class Form:
     residual: str
     typed: Mapping[Kind, str]
     required: bool
+    null: bytes
+    """A Variant null as it stands in a residual; no other value sorts before it."""
 
 
 def to_nested(

@@ -25,12 +25,12 @@ from varquet.layouts.parts import Bytes, NameTable, Part
 from varquet.layouts.share import share_metadata
 from varquet.schema import Kind, ShreddingSchema
 
-__all__ = ["FILLS", "NAME", "from_arrow", "is_own", "physical", "schemas_of", "to_arrow"]
+__all__ = ["FILLS", "FORM", "NAME", "from_arrow", "is_own", "physical", "schemas_of", "to_arrow"]
 
 NAME: Final = "parquet"
 FILLS: Final = False
 
-_FORM: Final = Form("value", dict.fromkeys((Kind.PRIMITIVE, Kind.OBJECT, Kind.ARRAY), "typed_value"), required=True)
+FORM: Final = Form("value", dict.fromkeys((Kind.PRIMITIVE, Kind.OBJECT, Kind.ARRAY), "typed_value"), required=True, null=b"\x00")
 
 
 def is_own(kind: pa.DataType) -> bool:
@@ -55,10 +55,10 @@ def to_arrow(root: Part, rows: VariantSlice, *, shared_metadata: bool, first_row
     metadata = share_metadata(root, rows, first_row=first_row) if shared_metadata else plain(rows.metadata_array)
     before = [(pa.field("metadata", metadata.type, nullable=False), metadata)]
     # An unshredded Variant always has a value; an SQL NULL is a null of the column.
-    return to_nested(root, _FORM, rows.valid, before, whole=root.schema.kind is Kind.VALUE)
+    return to_nested(root, FORM, rows.valid, before, whole=root.schema.kind is Kind.VALUE)
 
 
 def from_arrow(
     array: pa.StructArray, schema: ShreddingSchema, names: NameTable, valid: Bytes, *, strict: bool, first_row: int
 ) -> tuple[Part, pa.Array]:
-    return from_nested(array, schema, _FORM, valid, strict=strict, first_row=first_row), metadata_of(array)
+    return from_nested(array, schema, FORM, valid, strict=strict, first_row=first_row), metadata_of(array)

@@ -31,7 +31,9 @@ import pyarrow.parquet as pq
 
 from varquet.columns.arrow import plain
 from varquet.errors import UnsupportedTypeError
+from varquet.layouts.nested import Form
 from varquet.layouts.primitives import typed_kind
+from varquet.layouts.shredding import LAYOUTS
 from varquet.parquet.footer import read_footer
 from varquet.parquet.levels import Chunk, Place, RowGroup, list_element, places, read_row_groups
 from varquet.parquet.positions import Position
@@ -44,7 +46,6 @@ from varquet.variant.text import scalar_text
 
 __all__ = ["Inspection", "inspect"]
 
-_NULL: Final = b"\x00"
 _BYTES: Final = ("compressed_bytes", "raw_bytes")
 
 Bound: TypeAlias = "bool | int | float | bytes"
@@ -158,16 +159,21 @@ class _Node:
     column: str
     steps: tuple[Step, ...]
     schema: ShreddingSchema
+    form: Form
     group: Place
     scope: Place | None
 
     @property
     def value(self) -> Place | None:
-        return self.group.child("value")
+        return self.group.child(self.form.residual)
+
+    @property
+    def typed_name(self) -> str:
+        return self.form.typed.get(self.schema.kind, "")
 
     @property
     def typed_value(self) -> Place | None:
-        return self.group.child("typed_value")
+        return self.group.child(self.typed_name) if self.typed_name else None
 
     def chunks(self, group: RowGroup) -> Iterator[tuple[str, Chunk]]:
         """The leaf columns of its own, each with the part it plays."""
@@ -191,7 +197,8 @@ class _File:
         for column, (position, schema) in zip(self.names, opened.variants.items(), strict=True):
             if wanted is None or column in wanted:
                 self.columns[column] = schema
-                self.nodes += _nodes(column, schema, _find(root, opened.paths[position]))
+                form = LAYOUTS[opened.layouts.get(position, "parquet")].FORM
+                self.nodes += _nodes(column, schema, form, _find(root, opened.paths[position]))
         # Opened anew where values are read: not with the dictionaries that putting Variants together wants.
         self.row_groups = list(read_row_groups(self.footer, root, functools.cache(lambda: pq.ParquetFile(path))))
 
@@ -215,11 +222,11 @@ def _find(root: Place, path: Position) -> Place:
     return place
 
 
-def _nodes(column: str, schema: ShreddingSchema, group: Place) -> Iterator[_Node]:
+def _nodes(column: str, schema: ShreddingSchema, form: Form, group: Place) -> Iterator[_Node]:
     waiting: list[tuple[tuple[Step, ...], ShreddingSchema, Place, Place | None]] = [((), schema, group, group.scope())]
     while waiting:
         steps, schema, group, scope = waiting.pop()
-        node = _Node(column, steps, schema, group, scope)
+        node = _Node(column, steps, schema, form, group, scope)
         yield node
         typed = node.typed_value
         if schema.element is not None and typed is not None:
@@ -314,9 +321,9 @@ def _values(node: _Node, group: RowGroup, rows: int, typed: int, values: int) ->
     chunk = group.chunks[place.first_leaf]
     nulls: int | None = None
     # No value sorts before a Variant null, and a bound that was cut is still a bound.
-    if chunk.least is not None and chunk.least > _NULL:
+    if chunk.least is not None and chunk.least > node.form.null:
         nulls = 0
-    elif chunk.greatest == _NULL:
+    elif chunk.greatest == node.form.null:
         nulls = values
     # Only objects may have both, and then `value` holds an object (W4, W13).
     apart = typed == 0 or (typed + values <= rows and (node.schema.kind is not Kind.OBJECT or nulls == values))
@@ -328,10 +335,10 @@ def _values(node: _Node, group: RowGroup, rows: int, typed: int, values: int) ->
         leaves.append(group.cheapest(typed_value))
     nulls, counted = 0, 0
     for array, there in group.read(leaves, node.group):
-        octets = plain(array.field("value"))
-        is_null = there & np.asarray(pc.fill_null(pc.equal(octets, pa.scalar(_NULL, octets.type)), False))
+        octets = plain(array.field(node.form.residual))
+        is_null = there & np.asarray(pc.fill_null(pc.equal(octets, pa.scalar(node.form.null, octets.type)), False))
         if beside is None:
-            is_typed = np.asarray(plain(array.field("typed_value")).is_valid())
+            is_typed = np.asarray(plain(array.field(node.typed_name)).is_valid())
             counted += int((there & is_typed & np.asarray(octets.is_valid())).sum())
             is_null &= ~is_typed
         nulls += int(is_null.sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import glob
+import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path as FilePath
@@ -15,11 +16,12 @@ import pyarrow.parquet as pq
 from varquet.columns.arrow import SHARED_VARIANT, variant_field
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.layouts.shredding import unshred
+from varquet.layouts.shredding import LAYOUTS, layout_of, unshred
 from varquet.parquet.elements import SchemaElement
-from varquet.parquet.footer import read_footer
+from varquet.parquet.footer import LAYOUT_KEY, read_footer
 from varquet.parquet.positions import Position, file_paths, locate_error, replace_type, replace_values, schema_steps
 from varquet.schema import ShreddingSchema
+from varquet.schema.draft_form import UNTYPED
 from varquet.schema.parquet_form import any_depth
 
 __all__ = ["files_of", "open_file", "read", "read_batches"]
@@ -109,9 +111,18 @@ class OpenFile:
         self.physical = physical.remove_metadata()
         self.variants: dict[Position, ShreddingSchema] = {}
         self.paths: dict[Position, tuple[str, ...]] = {}
+        self.layouts: dict[Position, str] = {}
+        """Of the columns that are not in the standard's."""
+        recorded = {tuple(position): layout for layout, *position in json.loads(footer.key_value_metadata.get(LAYOUT_KEY, "[]"))}
         for position, field, names in file_paths(self.physical, footer.schema):
+            if any(position[:length] in self.variants for length in range(1, len(position))):
+                continue  # part of a Variant
             if names in annotated:
                 self.variants[position] = self._shredding(position, field)
+                self.paths[position] = names
+            elif recorded.get(position) or (layout_of(field.type) == "draft" and field.type.get_field_index(UNTYPED) >= 0):
+                self.layouts[position] = recorded.get(position, "draft")
+                self.variants[position] = LAYOUTS[self.layouts[position]].schemas_of(field.type)[0]
                 self.paths[position] = names
         self.schema = self.physical
         for position in self.variants:
@@ -170,7 +181,7 @@ class OpenFile:
 
     def _unshred(self, array: pa.Array, *, position: Position, before: int, strict: bool) -> pa.Array:
         try:
-            variants = unshred(array, strict=strict, threads=1)
+            variants = unshred(array, layout=self.layouts.get(position, "parquet"), strict=strict, threads=1)  # type: ignore[arg-type]
         except VarquetError as error:
             raise locate_error(error, position, before, f" of {self.path!r}") from None
         return variants if variants.type == SHARED_VARIANT else variants.cast(SHARED_VARIANT)

@@ -24,15 +24,14 @@ import pyarrow.parquet as pq
 
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.layouts.shredding import shred, shredded_type
+from varquet.layouts.shredding import LayoutName, shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
-from varquet.parquet.footer import patch_file
+from varquet.parquet.footer import LAYOUT_KEY, SCHEMA_KEY, patch_file
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
 from varquet.schema import ShreddingSchema
 
-__all__ = ["SCHEMA_KEY", "FileWriter", "WrittenFile", "write"]
+__all__ = ["FileWriter", "WrittenFile", "write"]
 
-SCHEMA_KEY: Final = "varquet.schemas"
 ROW_GROUP_ROWS: Final = 131_072
 ROW_GROUP_BYTES: Final = 128 << 20
 # So many rows are encoded at a time, after which a page may end.
@@ -69,6 +68,7 @@ def write(
     schemas: Schemas | None = None,
     *,
     overwrite: bool = False,
+    layout: LayoutName = "parquet",
     exact_types: bool = False,
     compression: str = "zstd",
     compression_level: int | None = None,
@@ -84,6 +84,7 @@ def write(
         schemas: the shredding schema of each Variant column, by name ("payload", or "request.body" inside a struct), as a
             ShreddingSchema or DDL. A field that is marked as a Variant and has none is written unshredded.
         overwrite: replace an existing file; without it that is an error.
+        layout: "parquet", the standard's, which other engines read, or "draft", that of the first Spark draft; see `shred`.
         exact_types: keep the physical types of numbers too, see `shred`.
         compression, compression_level: as pyarrow knows them; zstd by default.
         row_group_rows, row_group_bytes: a row group is closed when it reaches either.
@@ -95,6 +96,7 @@ def write(
         schema,
         schemas,
         overwrite=overwrite,
+        layout=layout,
         exact_types=exact_types,
         compression=compression,
         compression_level=compression_level,
@@ -142,6 +144,7 @@ class FileWriter:
         schemas: Schemas | None = None,
         *,
         overwrite: bool = False,
+        layout: LayoutName = "parquet",
         exact_types: bool = False,
         compression: str = "zstd",
         compression_level: int | None = None,
@@ -154,11 +157,12 @@ class FileWriter:
             raise UnsupportedTypeError(f"expected a new file, got {str(self.path)!r}, which exists", hint="overwrite=True replaces it")
         if row_group_rows < 1 or row_group_bytes < 1:
             raise UnsupportedTypeError(f"expected row groups of at least one row and byte, got {row_group_rows} and {row_group_bytes}")
+        self.layout = layout
         self.source = schema
         self.shredded = _plan(schema, schemas or {})
         self.schema = schema
         for position, shredding in self.shredded.items():
-            self.schema = _with_physical(self.schema, position, shredding)
+            self.schema = _with_physical(self.schema, position, shredded_type(shredding, layout=layout, shared_metadata=True))
         self.exact_types = exact_types
         self.threads = thread_count(threads)
         self.row_group_rows = row_group_rows
@@ -207,7 +211,9 @@ class FileWriter:
         columns = list(batch.columns)
         for position, shredding in self.shredded.items():
             index = self.source.get_field_index(position[0])
-            change = functools.partial(shred, schema=shredding, exact_types=self.exact_types, shared_metadata=True, threads=1)
+            change = functools.partial(
+                shred, schema=shredding, layout=self.layout, exact_types=self.exact_types, shared_metadata=True, threads=1
+            )
             try:
                 columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
             except VarquetError as error:
@@ -275,9 +281,9 @@ class FileWriter:
             self.writing.result()
             assert self.writer is not None
             self.writer.close()
-            paths = [parquet_path(self.schema, position) for position in self.shredded]
-            recorded = {".".join(position): schema.ddl() for position, schema in self.shredded.items()}
-            patch_file(self.temporary, paths, key_values={SCHEMA_KEY: json.dumps(recorded, ensure_ascii=False)} if recorded else None)
+            # The VARIANT annotation promises the standard's layout; columns in another one are found by what is recorded.
+            paths = [parquet_path(self.schema, position) for position in self.shredded] if self.layout == "parquet" else []
+            patch_file(self.temporary, paths, key_values=self._recorded())
             os.replace(self.temporary, self.path)
         except BaseException:
             self.abort()
@@ -285,6 +291,16 @@ class FileWriter:
         self.shredders.shutdown()
         self.writers.shutdown()
         self.written = WrittenFile(str(self.path), self.rows, self.path.stat().st_size, self.row_groups)
+
+    def _recorded(self) -> dict[str, str] | None:
+        """What the footer says of the Variant columns."""
+        if not self.shredded:
+            return None
+        schemas = {".".join(position): schema.ddl() for position, schema in self.shredded.items()}
+        recorded = {SCHEMA_KEY: json.dumps(schemas, ensure_ascii=False)}
+        if self.layout != "parquet":
+            recorded[LAYOUT_KEY] = json.dumps([[self.layout, *position] for position in self.shredded], ensure_ascii=False)
+        return recorded
 
     def abort(self) -> None:
         """Leave nothing behind."""
@@ -304,11 +320,11 @@ def _plan(schema: pa.Schema, schemas: Schemas) -> dict[Position, ShreddingSchema
     return plan
 
 
-def _with_physical(schema: pa.Schema, position: Position, shredding: ShreddingSchema) -> pa.Schema:
+def _with_physical(schema: pa.Schema, position: Position, kind: pa.DataType) -> pa.Schema:
     index = schema.get_field_index(position[0])
 
     def change(field: pa.Field) -> pa.Field:
         kept = {key: text for key, text in (field.metadata or {}).items() if not key.startswith(b"ARROW:extension:")}
-        return pa.field(field.name, shredded_type(shredding, shared_metadata=True), field.nullable, kept or None)
+        return pa.field(field.name, kind, field.nullable, kept or None)
 
     return schema.set(index, replace_type(schema.field(index), position[1:], change))
