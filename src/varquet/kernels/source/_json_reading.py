@@ -460,6 +460,7 @@ def parse_row(
     parent: i64 = -1
     in_object: i64 = 0
     name: i64 = 0
+    names: i64 = state[STATE_ROW_KEYS]
     last: i64 = 0
     key: i64
     serial: i64 = state[STATE_SERIAL]
@@ -498,9 +499,10 @@ def parse_row(
             last = key
             if info[key * KEY + KEY_SERIAL] != serial:
                 info[key * KEY + KEY_SERIAL] = serial
-                info[key * KEY + KEY_LOCAL] = state[STATE_ROW_KEYS]
-                row_keys[state[STATE_ROW_KEYS]] = key
-                state[STATE_ROW_KEYS] += 1
+                info[key * KEY + KEY_LOCAL] = names
+                row_keys[names] = key
+                names += 1
+                state[STATE_ROW_KEYS] = names
                 shape_hash = (shape_hash * 1000003 + key) & 0x3FFFFFFFFFFF
             name = info[key * KEY + KEY_LOCAL] << 16
             if at >= end or data[at] != 58:
