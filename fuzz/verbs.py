@@ -41,7 +41,7 @@ from fuzz.inputs import Batch, Row, is_for_one_by_one
 from fuzz.memory import growth
 from varquet.columns import extract as extracting
 from varquet.errors import InvalidVariantError, VarquetError
-from varquet.layouts import put_together, share, take_apart
+from varquet.layouts import detach, put_together, share, take_apart
 from varquet.variant import Variant, decode
 from varquet.variant import to_json as reference_to_json
 from varquet.variant.cast import try_cast
@@ -274,6 +274,7 @@ def _no_checks() -> Iterator[None]:
         mock.patch.object(take_apart._Column, "check"),
         mock.patch.object(put_together._Builder, "check"),
         mock.patch.object(share._Sharing, "check"),
+        mock.patch.object(detach, "_check"),
     ):
         yield
 
@@ -292,6 +293,7 @@ def _shred(good: list[Row], bad: list[Row], number: int, figures: Figures) -> No
             _demand(_same_values(vq.to_json(back, threads=1), texts), f"un{verb}", "gives other values back")
             with _no_checks():
                 _called(f"{verb} of damaged rows", vq.shred, _column(damaged), schema, shared_metadata=shared, threads=1)
+        _draft(column, texts, schema, damaged)
         for mixed in _mixed(shredded, damaged):
             verb = f"unshred of damaged bytes by {schema!r}"
             with _no_checks():
@@ -304,6 +306,27 @@ def _shred(good: list[Row], bad: list[Row], number: int, figures: Figures) -> No
                 except Exception as error:
                     raise FaultError(verb, f"{type(error).__name__}: {error}") from error
     figures.counts["rows shredded"] += 4 * len(good)
+
+
+def _draft(column: pa.StructArray, texts: pa.Array, schema: str, damaged: list[Row]) -> None:
+    """The same in the layout of the first draft, whose residuals have a dictionary of their own."""
+    verb = f"shred to the draft by {schema!r}"
+    shredded = _called(verb, vq.shred, column, schema, layout="draft", exact_types=True, threads=1)
+    _called(verb, shredded.validate, full=True)
+    back = _called(f"un{verb}", vq.unshred, shredded, layout="draft", threads=1)
+    _demand(_same_values(vq.to_json(back, threads=1), texts), f"un{verb}", "gives other values back")
+    untyped = pa.array([metadata + value for metadata, value in damaged], pa.binary())
+    rows = pa.StructArray.from_arrays([untyped], names=["untyped_value"])
+    with _no_checks():
+        _called(f"{verb} of damaged rows", vq.shred, _column(damaged), schema, layout="draft", threads=1)
+        _called("unshred of damaged rows of the draft", vq.unshred, rows, threads=1)
+    for place in range(0, len(damaged), 7):
+        try:
+            vq.unshred(rows[place : place + 1], threads=1)
+        except VarquetError:
+            continue
+        except Exception as error:
+            raise FaultError("unshred of a damaged row of the draft", f"{type(error).__name__}: {error}") from error
 
 
 def _same_values(texts: pa.Array, others: pa.Array) -> bool:
