@@ -284,19 +284,17 @@ def _no_checks() -> Iterator[None]:
 
 def _shred(good: list[Row], bad: list[Row], number: int, figures: Figures) -> None:
     """Some schemas, others in each batch: Variants there and back, and damaged bytes in every column."""
-    column = _column(good)
-    texts = vq.to_json(column, threads=1)
     damaged = [*bad, *good[: len(bad) // 4]]
     for schema in (SCHEMAS[number % len(SCHEMAS)], SCHEMAS[(number * 3 + 1) % len(SCHEMAS)]):
         for shared in (False, True):
             verb = f"shred by {schema!r}{', shared' if shared else ''}"
-            shredded = _called(verb, vq.shred, column, schema, exact_types=True, shared_metadata=shared, threads=1)
+            rows, shredded = _shredded(verb, good, schema, shared_metadata=shared)
             _called(verb, shredded.validate, full=True)
             back = _called(f"un{verb}", vq.unshred, shredded, threads=1)
-            _demand(_same_values(vq.to_json(back, threads=1), texts), f"un{verb}", "gives other values back")
+            _demand(_same_values(back, rows), f"un{verb}", "gives other values back")
             with _no_checks():
                 _called(f"{verb} of damaged rows", vq.shred, _column(damaged), schema, shared_metadata=shared, threads=1)
-        _draft(column, texts, schema, damaged)
+        _draft(good, schema, damaged)
         for mixed in _mixed(shredded, damaged):
             verb = f"unshred of damaged bytes by {schema!r}"
             with _no_checks():
@@ -311,29 +309,43 @@ def _shred(good: list[Row], bad: list[Row], number: int, figures: Figures) -> No
     figures.counts["rows shredded"] += 4 * len(good)
 
 
-def _draft(column: pa.StructArray, texts: pa.Array, schema: str, damaged: list[Row]) -> None:
+def _shredded(verb: str, rows: list[Row], schema: str, **options: Any) -> tuple[list[Row], pa.StructArray]:
+    """Shred rows, without those of which a part shares more of its bytes than is let through, though the whole does not."""
+    while True:
+        try:
+            return rows, vq.shred(_column(rows), schema, exact_types=True, threads=1, **options)
+        except InvalidVariantError as error:
+            if "expands to at most" not in error.message or error.row is None:
+                raise FaultError(verb, str(error)) from error
+            rows = rows[: error.row] + rows[error.row + 1 :]
+        except Exception as error:
+            raise FaultError(verb, f"{type(error).__name__}: {error}") from error
+
+
+def _draft(good: list[Row], schema: str, damaged: list[Row]) -> None:
     """The same in the layout of the first draft, whose residuals have a dictionary of their own."""
     verb = f"shred to the draft by {schema!r}"
-    shredded = _called(verb, vq.shred, column, schema, layout="draft", exact_types=True, threads=1)
+    rows, shredded = _shredded(verb, good, schema, layout="draft")
     _called(verb, shredded.validate, full=True)
     back = _called(f"un{verb}", vq.unshred, shredded, layout="draft", threads=1)
-    _demand(_same_values(vq.to_json(back, threads=1), texts), f"un{verb}", "gives other values back")
+    _demand(_same_values(back, rows), f"un{verb}", "gives other values back")
     untyped = pa.array([metadata + value for metadata, value in damaged], pa.binary())
-    rows = pa.StructArray.from_arrays([untyped], names=["untyped_value"])
+    others = pa.StructArray.from_arrays([untyped], names=["untyped_value"])
     with _no_checks():
         _called(f"{verb} of damaged rows", vq.shred, _column(damaged), schema, layout="draft", threads=1)
-        _called("unshred of damaged rows of the draft", vq.unshred, rows, threads=1)
+        _called("unshred of damaged rows of the draft", vq.unshred, others, threads=1)
     for place in range(0, len(damaged), 7):
         try:
-            vq.unshred(rows[place : place + 1], threads=1)
+            vq.unshred(others[place : place + 1], threads=1)
         except VarquetError:
             continue
         except Exception as error:
             raise FaultError("unshred of a damaged row of the draft", f"{type(error).__name__}: {error}") from error
 
 
-def _same_values(texts: pa.Array, others: pa.Array) -> bool:
-    """Whether texts are the same but for the order of fields, which damaged rows may have wrong and shredding puts right."""
+def _same_values(column: pa.StructArray, rows: list[Row]) -> bool:
+    """Whether the values are the same but for the order of fields, which damaged rows may have wrong and shredding puts right."""
+    texts, others = vq.to_json(column, threads=1), vq.to_json(_column(rows), threads=1)
     if texts.equals(others):
         return True
     return all(a == b or json.loads(a) == json.loads(b) for a, b in zip(texts.to_pylist(), others.to_pylist(), strict=True))
