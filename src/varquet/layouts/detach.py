@@ -6,39 +6,21 @@ neighbouring rows one dictionary, with the names of the schema and of all their 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import MOST_SHARED_NAMES, Flat, VariantSlice, binary_array, shared_metadata_array
+from varquet.columns.arrow import MOST_SHARED_NAMES, Flat, Spans, VariantSlice
 from varquet.columns.findings import finding
 from varquet.columns.names import NameBuffers
-from varquet.columns.reading import Scratch
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
-from varquet.kernels.source import _tape as tape
 from varquet.layouts.parts import Bytes, Ints, NameTable, Part, walk
+from varquet.layouts.rewriting import Buffers, Found, collect_names, group_rows, rewrite_values
 
 __all__ = ["attach", "detach"]
-
-
-class _Buffers:
-    """What the kernels that rewrite values grow as they go on."""
-
-    def __init__(self, room: int) -> None:
-        self.scratch = Scratch()
-        self.nodes = np.empty(1024 * tape.NODE, np.int64)
-        self.sorting = np.empty(3 * 1024, np.int64)
-        self.out = np.empty(room, np.uint8)
-
-    def grow(self, need: int) -> None:
-        if need == codes.NEED_TAPE:
-            self.nodes = np.empty(2 * len(self.nodes), np.int64)
-            self.sorting = np.empty(2 * len(self.sorting), np.int64)
-        elif need == codes.NEED_STACK:
-            self.scratch.stack = np.empty(2 * len(self.scratch.stack), np.int64)
-        else:
-            self.out = np.concatenate([self.out, np.empty(len(self.out), np.uint8)])
 
 
 def _check(status: Ints, rows: Ints, first_row: int) -> None:
@@ -56,7 +38,7 @@ def detach(root: Part, rows: VariantSlice, *, first_row: int = 0) -> None:
 
 def _detached(value: Flat, rows: Ints, of: VariantSlice, first_row: int) -> Flat:
     count = len(value)
-    buffers = _Buffers(2 * int(value.offsets[-1] - value.offsets[0]) + 4 * count + 256)
+    buffers = Buffers(2 * int(value.offsets[-1] - value.offsets[0]) + 4 * count + 256)
     offsets = np.zeros(count + 1, np.int64)
     status: Ints = np.zeros(len(of), np.int64)
     names = 1024
@@ -110,17 +92,14 @@ def attach(root: Part, valid: Bytes, names: NameTable, *, first_row: int = 0) ->
     return metadata
 
 
+@dataclass(frozen=True, slots=True)
 class _Detached:
     """The values of one part: where each begins behind its dictionary, and which names that has."""
 
-    def __init__(self, part: Part, value: Flat) -> None:
-        self.part = part
-        self.value = value
-        count = len(value)
-        self.middles: Ints = np.zeros(count, np.int64)
-        self.starts: Ints = np.zeros(count, np.int64)
-        self.counts: Ints = np.zeros(count, np.int64)
-        self.found: Ints = np.zeros(max(1024, 4 * count), np.int64)
+    part: Part
+    value: Flat
+    middles: Ints
+    found: Found
 
 
 class _Attaching:
@@ -129,67 +108,34 @@ class _Attaching:
         self.first_row = first_row
         self.names = NameBuffers()
         self.parts: list[_Detached] = []
-        # The schema's names, interned first, in the form in which the kernel takes names: a dictionary.
-        own = _Detached(Part.__new__(Part), Flat(_dictionary(names), np.zeros(0, np.int64), np.zeros(0, np.uint8)))
-        own.starts, own.counts = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        self._collect(own, np.zeros(1, np.int64), np.array([len(own.value.data)]), np.ones(1, np.uint8), np.zeros(1, np.int64))
-        self.schema: Ints = own.found[: len(names.number)].copy()
+        # The schema's names, interned first, in the form in which names are taken: a dictionary.
+        own = _dictionary(names)
+        whole = Spans(own, np.zeros(1, np.int64), np.array([len(own)], np.int64), np.ones(1, np.uint8))
+        self.schema: Ints = collect_names(whole, self.names, np.zeros(1, np.int64)).names[: len(names.number)].copy()
 
     def add(self, part: Part) -> None:
         """Read the dictionaries of a part's values."""
         assert part.value is not None
-        values = _Detached(part, part.value)
+        value = part.value
+        middles: Ints = np.zeros(len(part), np.int64)
         status: Ints = np.zeros(len(part), np.int64)
         kernels.share.split_detached(
-            values.value.data,
-            values.value.offsets,
-            values.value.valid,
-            len(part),
-            values.middles,
-            status,
-            np.zeros(frames.ROW_SLOTS, np.int64),
+            value.data, value.offsets, value.valid, len(part), middles, status, np.zeros(frames.ROW_SLOTS, np.int64)
         )
         _check(status, part.rows, self.first_row)
-        self._collect(values, values.value.offsets[:-1], values.middles, values.value.valid, status)
+        found = collect_names(Spans(value.data, value.offsets[:-1], middles, value.valid), self.names, status)
         _check(status, part.rows, self.first_row)
-        self.parts.append(values)
-
-    def _collect(self, values: _Detached, starts: Ints, ends: Ints, valid: Bytes, status: Ints) -> None:
-        state = np.zeros(frames.ROW_SLOTS, np.int64)
-        instance = 0
-        while True:
-            instance = kernels.share.collect_names(
-                values.value.data,
-                starts,
-                ends,
-                valid,
-                instance,
-                len(valid),
-                self.names.keys,
-                self.names.info,
-                self.names.table,
-                values.starts,
-                values.counts,
-                values.found,
-                status,
-                self.names.state,
-                state,
-            )
-            need = int(state[frames.ROW_NEED])
-            if need == codes.NEED_NOTHING:
-                return
-            if need == codes.NEED_STACK:
-                values.found = np.concatenate([values.found, np.empty(len(values.found), np.int64)])
-            else:
-                self.names.grow(need)
+        self.parts.append(_Detached(part, value, middles, found))
 
     def group(self, valid: Bytes) -> pa.DictionaryArray:
         """Give every row the names of the schema and of its values, and neighbouring rows one dictionary."""
         own = len(self.schema)
         # All values of all parts, by row: where the names of each go in the list of its row, behind those of the schema.
         rows = np.concatenate([np.zeros(0, np.int64), *(one.part.rows[one.value.valid == 1] for one in self.parts)])
-        counts = np.concatenate([np.zeros(0, np.int64), *(one.counts[one.value.valid == 1] for one in self.parts)])
-        sources = np.concatenate([np.zeros(0, np.int64), *(one.starts[one.value.valid == 1] + shift for one, shift in self._shifted())])
+        counts = np.concatenate([np.zeros(0, np.int64), *(one.found.counts[one.value.valid == 1] for one in self.parts)])
+        sources = np.concatenate(
+            [np.zeros(0, np.int64), *(one.found.starts[one.value.valid == 1] + shift for one, shift in self._shifted())]
+        )
         order = np.argsort(rows, kind="stable")
         more = np.bincount(rows, weights=counts, minlength=self.rows).astype(np.int64) if len(rows) else np.zeros(self.rows, np.int64)
         has_more = more > 0
@@ -207,49 +153,20 @@ class _Attaching:
         places[order] = own + before - first[rows[order]]
         target = np.repeat(starts[rows] + places, counts) + _counting(counts)
         if len(target):
-            found[target] = np.concatenate([one.found for one in self.parts])[np.repeat(sources, counts) + _counting(counts)]
-        return self._make(starts, np.where(valid == 1, np.where(has_more, lengths, own), 0), found, rows, places)
+            found[target] = np.concatenate([one.found.names for one in self.parts])[np.repeat(sources, counts) + _counting(counts)]
+        listed = Found(starts, np.where(valid == 1, np.where(has_more, lengths, own), 0), found)
+        name_bytes = self.names.lengths()
+        names_size = int(name_bytes[found].sum()) + int(name_bytes[self.schema].sum()) * self.rows
+        groups = group_rows(listed, self.names, MOST_SHARED_NAMES, names_size)
+        self.ids, self.places = groups.ids, groups.id_starts[rows] + places
+        return groups.metadata
 
     def _shifted(self) -> list[tuple[_Detached, int]]:
-        shifts = np.cumsum([0, *(len(one.found) for one in self.parts)])
+        shifts = np.cumsum([0, *(len(one.found.names) for one in self.parts)])
         return list(zip(self.parts, shifts[:-1].tolist(), strict=True))
-
-    def _make(self, starts: Ints, counts: Ints, found: Ints, rows: Ints, places: Ints) -> pa.DictionaryArray:
-        room = self.names.room
-        id_starts: Ints = np.zeros(self.rows, np.int64)
-        self.ids: Ints = np.empty(int(counts.sum()), np.int64)
-        groups: Ints = np.zeros(self.rows, np.int64)
-        lengths = self.names.lengths()
-        size = int(lengths[found].sum()) + int(lengths[self.schema].sum()) * self.rows
-        metadata = np.empty(4 * len(self.ids) + size + 16 * self.rows + 16, np.uint8)
-        offsets: Ints = np.zeros(self.rows + 2, np.int64)
-        made = kernels.share.group_rows(
-            self.rows,
-            MOST_SHARED_NAMES,
-            starts,
-            counts,
-            found,
-            np.empty(2 * room, np.int64),
-            np.full(room, -1, np.int64),
-            np.empty(room, np.int64),
-            self.names.ranked,
-            room,
-            id_starts,
-            self.ids,
-            groups,
-            self.names.keys,
-            self.names.info,
-            metadata,
-            offsets,
-            self.names.state,
-        )
-        self.places = id_starts[rows] + places
-        used = int(offsets[made])
-        return shared_metadata_array(groups, binary_array(pa.py_buffer(metadata[:used].copy()), offsets[: made + 1], None))
 
     def rewrite(self) -> None:
         """Write all values again with the ids of their rows' dictionaries."""
-        ranks = np.arange(max(1, len(self.names)), dtype=np.int64)
         done = 0
         for one in self.parts:
             count = len(one.value)
@@ -257,39 +174,12 @@ class _Attaching:
             id_starts: Ints = np.zeros(count, np.int64)
             id_starts[is_there] = self.places[done : done + int(is_there.sum())]
             done += int(is_there.sum())
-            buffers = _Buffers(int(one.value.offsets[-1] - one.value.offsets[0]) * 5 // 4 + 256)
-            offsets: Ints = np.zeros(count + 1, np.int64)
             status: Ints = np.zeros(count, np.int64)
-            state = buffers.scratch.state
+            values = Spans(one.value.data, one.middles, one.value.offsets[1:], one.value.valid)
+            # Every value has ids of its own: it is its own row here.
             numbers = np.arange(count, dtype=np.int64)
-            instance = 0
-            while True:
-                instance = kernels.share.rewrite_rows(
-                    one.value.data,
-                    one.middles,
-                    one.value.offsets[1:],
-                    one.value.valid,
-                    numbers,
-                    instance,
-                    count,
-                    id_starts,
-                    one.counts,
-                    self.ids,
-                    ranks,
-                    buffers.nodes,
-                    buffers.scratch.stack,
-                    buffers.sorting,
-                    buffers.out,
-                    offsets,
-                    status,
-                    state,
-                )
-                need = int(state[frames.ROW_NEED])
-                if need == codes.NEED_NOTHING:
-                    break
-                buffers.grow(need)
+            one.part.value = rewrite_values(values, numbers, id_starts, one.found.counts, self.ids, len(self.names), status)
             _check(status, one.part.rows, self.first_row)
-            one.part.value = Flat(buffers.out, offsets, one.value.valid)
 
 
 def _counting(counts: Ints) -> Ints:

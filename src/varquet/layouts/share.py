@@ -13,15 +13,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from varquet import kernels
-from varquet.columns.arrow import MOST_SHARED_NAMES, SHARED_VARIANT, Flat, VariantSlice, binary_array, shared_metadata_array
+from varquet.columns.arrow import MOST_SHARED_NAMES, SHARED_VARIANT, Flat, Spans, VariantSlice
 from varquet.columns.findings import finding
 from varquet.columns.names import NameBuffers
-from varquet.columns.reading import Scratch
-from varquet.kernels.source import _bytes as frames
-from varquet.kernels.source import _codes as codes
-from varquet.kernels.source import _tape as tape
 from varquet.layouts.parts import Ints, Part, walk
+from varquet.layouts.rewriting import collect_names, group_rows, rewrite_values
 
 __all__ = ["share_metadata"]
 
@@ -57,113 +53,20 @@ class _Sharing:
 
     def collect(self) -> None:
         """Intern the names of all rows."""
-        count = len(self.rows)
-        self.found_starts, self.found_counts = np.empty(count, np.int64), np.empty(count, np.int64)
-        self.found = np.empty(max(1024, 32 * count), np.int64)
-        state = np.zeros(frames.ROW_SLOTS, np.int64)
         metadata = self.rows.metadata
-        row = 0
-        while True:
-            row = kernels.share.collect_names(
-                metadata.data,
-                metadata.starts,
-                metadata.ends,
-                self.rows.valid,
-                row,
-                count,
-                self.names.keys,
-                self.names.info,
-                self.names.table,
-                self.found_starts,
-                self.found_counts,
-                self.found,
-                self.status,
-                self.names.state,
-                state,
-            )
-            need = int(state[frames.ROW_NEED])
-            if need == codes.NEED_NOTHING:
-                break
-            if need == codes.NEED_STACK:
-                self.found = np.concatenate([self.found, np.empty(len(self.found), np.int64)])
-            else:
-                self.names.grow(need)
+        self.found = collect_names(Spans(metadata.data, metadata.starts, metadata.ends, self.rows.valid), self.names, self.status)
         self.check()
 
     def group(self, most_names: int) -> pa.DictionaryArray:
         """Make the groups, their dictionaries and the rows' new ids."""
-        count = len(self.rows)
-        room = self.names.room
-        self.id_starts = np.zeros(count, np.int64)
-        self.ids = np.empty(int(self.found_counts.sum()), np.int64)
-        groups = np.zeros(count, np.int64)
         names_size = int(np.sum(self.rows.metadata.ends - self.rows.metadata.starts))
-        metadata = np.empty(4 * len(self.ids) + names_size + 16 * count + 16, np.uint8)
-        offsets = np.zeros(count + 2, np.int64)
-        made = kernels.share.group_rows(
-            count,
-            most_names,
-            self.found_starts,
-            self.found_counts,
-            self.found,
-            np.empty(2 * room, np.int64),
-            np.full(room, -1, np.int64),
-            np.empty(room, np.int64),
-            self.names.ranked,
-            room,
-            self.id_starts,
-            self.ids,
-            groups,
-            self.names.keys,
-            self.names.info,
-            metadata,
-            offsets,
-            self.names.state,
-        )
-        used = int(offsets[made])
-        dictionary = binary_array(pa.py_buffer(metadata[:used].copy()), offsets[: made + 1], None)
-        self.ranks = np.arange(max(1, len(self.names)), dtype=np.int64)
-        return shared_metadata_array(groups, dictionary)
+        self.groups = group_rows(self.found, self.names, most_names, names_size)
+        return self.groups.metadata
 
     def rewrite(self, value: Flat, rows: Ints) -> Flat:
         """The same values with their rows' new ids."""
-        count = len(value)
-        scratch = Scratch()
-        nodes = np.empty(1024 * tape.NODE, np.int64)
-        sorting = np.empty(3 * 1024, np.int64)
-        out = np.empty(int(value.offsets[-1] - value.offsets[0]) * 5 // 4 + 256, np.uint8)
-        offsets = np.zeros(count + 1, np.int64)
-        instance = 0
-        while True:
-            instance = kernels.share.rewrite_rows(
-                value.data,
-                value.offsets[:-1],
-                value.offsets[1:],
-                value.valid,
-                rows,
-                instance,
-                count,
-                self.id_starts,
-                self.found_counts,
-                self.ids,
-                self.ranks,
-                nodes,
-                scratch.stack,
-                sorting,
-                out,
-                offsets,
-                self.status,
-                scratch.state,
-            )
-            need = int(scratch.state[frames.ROW_NEED])
-            if need == codes.NEED_NOTHING:
-                break
-            if need == codes.NEED_TAPE:
-                nodes = np.empty(2 * len(nodes), np.int64)
-                sorting = np.empty(2 * len(sorting), np.int64)
-            elif need == codes.NEED_STACK:
-                scratch.stack = np.empty(2 * len(scratch.stack), np.int64)
-            else:
-                out = np.concatenate([out, np.empty(len(out), np.uint8)])
+        values = Spans(value.data, value.offsets[:-1], value.offsets[1:], value.valid)
+        groups = self.groups
+        written = rewrite_values(values, rows, groups.id_starts, self.found.counts, groups.ids, len(self.names), self.status)
         self.check()
-        return Flat(out, offsets, value.valid)
+        return written

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from varquet.columns.arrow import SHARED_VARIANT, variant_field
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.layouts.shredding import LAYOUTS, layout_of, unshred
+from varquet.layouts.shredding import LAYOUTS, LayoutName, layout_of, unshred
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.footer import LAYOUT_KEY, read_footer
 from varquet.parquet.positions import Position, file_paths, locate_error, replace_type, replace_values, schema_steps
@@ -111,9 +111,11 @@ class OpenFile:
         self.physical = physical.remove_metadata()
         self.variants: dict[Position, ShreddingSchema] = {}
         self.paths: dict[Position, tuple[str, ...]] = {}
-        self.layouts: dict[Position, str] = {}
+        self.layouts: dict[Position, LayoutName] = {}
         """Of the columns that are not in the standard's."""
-        recorded = {tuple(position): layout for layout, *position in json.loads(footer.key_value_metadata.get(LAYOUT_KEY, "[]"))}
+        recorded: dict[Position, LayoutName] = {
+            tuple(position): layout for layout, *position in json.loads(footer.key_value_metadata.get(LAYOUT_KEY, "[]"))
+        }
         for position, field, names in file_paths(self.physical, footer.schema):
             if any(position[:length] in self.variants for length in range(1, len(position))):
                 continue  # part of a Variant
@@ -181,7 +183,7 @@ class OpenFile:
 
     def _unshred(self, array: pa.Array, *, position: Position, before: int, strict: bool) -> pa.Array:
         try:
-            variants = unshred(array, layout=self.layouts.get(position, "parquet"), strict=strict, threads=1)  # type: ignore[arg-type]
+            variants = unshred(array, layout=self.layouts.get(position, "parquet"), strict=strict, threads=1)
         except VarquetError as error:
             raise locate_error(error, position, before, f" of {self.path!r}") from None
         return variants if variants.type == SHARED_VARIANT else variants.cast(SHARED_VARIANT)

@@ -18,13 +18,10 @@ from varquet.kernels.source._bytes import (
     FRAME_VALUES,
     MAX_EXPANSION,
     ROW_DICT,
-    ROW_NAMES,
     ROW_NEED,
     ROW_OUT,
     check_dictionary,
     child_at,
-    find_name,
-    names_differ,
     open_container,
     value_size,
     width_of,
@@ -45,6 +42,7 @@ from varquet.kernels.source._codes import (
     NEED_VALUE,
 )
 from varquet.kernels.source._dictionaries import match_dictionary
+from varquet.kernels.source._names import compare_names
 from varquet.kernels.source._sorting import sort_ints
 from varquet.kernels.source.dialect import (
     InBytes,
@@ -418,7 +416,7 @@ def sort_fields(
             a = left
             b = middle
             for k in range(left, right):
-                if b >= right or (a < middle and compare_ids(metadata, parts[at + a] >> 32, parts[at + b] >> 32, state) <= 0):
+                if b >= right or (a < middle and compare_names(metadata, parts[at + a] >> 32, parts[at + b] >> 32, state) <= 0):
                     parts[spare + k] = parts[at + a]
                     a += 1
                 else:
@@ -432,7 +430,7 @@ def sort_fields(
     for k in range(count):
         parts[k] = parts[at + k]
     for k in range(1, count):
-        if compare_ids(metadata, parts[k - 1] >> 32, parts[k] >> 32, state) == 0:
+        if compare_names(metadata, parts[k - 1] >> 32, parts[k] >> 32, state) == 0:
             return -BAD_DUPLICATE_NAME
     return 0
 
@@ -536,7 +534,7 @@ def write_object(
         shredded = c if c < children and fields[slot + child_names[c]] == field else -1
         if has_twins and shredded < 0:
             for name in range(children):
-                if fields[slot + child_names[name]] >= 0 and compare_ids(metadata, fields[slot + child_names[name]], field, state) == 0:
+                if fields[slot + child_names[name]] >= 0 and compare_names(metadata, fields[slot + child_names[name]], field, state) == 0:
                     shredded = name
         if shredded >= 0:
             if strict:
@@ -592,14 +590,6 @@ def write_object(
             copy_within(arena, to, parts[c], parts[c + 1])
         to += parts[c + 1]
     return to
-
-
-@kernel
-def compare_ids(metadata: InBytes, one: i64, other: i64, state: OutInts) -> i64:
-    """-1, 0 or 1: how the names of two field ids of the row's checked dictionary compare."""
-    find_name(metadata, state, one, ROW_NAMES)
-    find_name(metadata, state, other, ROW_NAMES + 2)
-    return names_differ(metadata, state[ROW_NAMES], state[ROW_NAMES + 1], state[ROW_NAMES + 2], state[ROW_NAMES + 3])
 
 
 def unshred_objects(
