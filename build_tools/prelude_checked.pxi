@@ -11,6 +11,9 @@ cdef int store64(unsigned char[::1] data, i64 at, u64 value) except -1 nogil:
         data[at + k] = <unsigned char>(value >> (8 * k))
     return 0
 
+cdef inline void prefetch(const unsigned char[::1] data, i64 at) noexcept nogil:
+    pass
+
 cdef i64 load_le(const unsigned char[::1] data, i64 at, i64 width) except? -1 nogil:
     cdef i64 value = 0
     cdef i64 k

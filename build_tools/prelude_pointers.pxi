@@ -7,6 +7,11 @@ cdef extern from *:
     """
     static inline unsigned long long vq_load64(const unsigned char *p) { unsigned long long v; memcpy(&v, p, 8); return v; }
     static inline void vq_store64(unsigned char *p, unsigned long long v) { memcpy(p, &v, 8); }
+    #if defined(__GNUC__) || defined(__clang__)
+    #define vq_prefetch(p) __builtin_prefetch(p)
+    #else
+    #define vq_prefetch(p) ((void)(p))
+    #endif
     #if defined(__SSE2__) || (defined(_M_X64) && !defined(_M_ARM64EC))
     #include <emmintrin.h>
     /* Blocks of 16 bytes: bytes from 128 on are negative, hence less than a blank too. */
@@ -63,6 +68,7 @@ cdef extern from *:
     """
     u64 vq_load64(const unsigned char *p) noexcept nogil
     void vq_store64(unsigned char *p, u64 value) noexcept nogil
+    void vq_prefetch(const void *p) noexcept nogil
     void *memcpy(void *target, const void *source, size_t count) noexcept nogil
     void *memmove(void *target, const void *source, size_t count) noexcept nogil
     i64 vq_plain_blocks(const unsigned char *p, i64 n) noexcept nogil
@@ -75,6 +81,9 @@ cdef inline u64 load64(const unsigned char *data, i64 at) noexcept nogil:
 
 cdef inline void store64(unsigned char *data, i64 at, u64 value) noexcept nogil:
     vq_store64(data + at, value)
+
+cdef inline void prefetch(const unsigned char *data, i64 at) noexcept nogil:
+    vq_prefetch(data + at)
 
 cdef inline i64 load_le(const unsigned char *data, i64 at, i64 width) noexcept nogil:
     cdef const unsigned char *p = data + at

@@ -32,7 +32,6 @@ __all__ = [
     "bitmap",
     "chunks_of",
     "flatten",
-    "grown",
     "integers_of",
     "is_variant_type",
     "map_chunks",
@@ -331,9 +330,3 @@ def _wide(kind: pa.DataType) -> pa.DataType:
         return pa.large_binary()
     return pa.large_string() if pa.types.is_string(kind) else kind
 
-
-def grown(buffer: pa.Buffer, used: int, size: int) -> pa.Buffer:
-    """A larger buffer with the same first `used` bytes."""
-    larger = pa.allocate_buffer(max(size, 2 * buffer.size), resizable=True)
-    np.frombuffer(larger, np.uint8)[:used] = np.frombuffer(buffer, np.uint8)[:used]
-    return larger

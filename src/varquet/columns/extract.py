@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from varquet import kernels
-from varquet.columns.arrow import VARIANT, Column, VariantSlice, binary_array, bitmap, grown, map_chunks, variant_array
+from varquet.columns.arrow import VARIANT, Column, VariantSlice, binary_array, bitmap, map_chunks, variant_array
 from varquet.columns.findings import finding
-from varquet.columns.reading import Scratch, map_slices
+from varquet.columns.output import Output
+from varquet.columns.reading import Scratch, gather, map_slices
 from varquet.columns.threads import thread_count
 from varquet.errors import CastError, UnsupportedTypeError, VarquetError
 from varquet.kernels.source import _bytes as layout
@@ -176,10 +177,8 @@ def _raise_first(status: Ints, first: int) -> None:
 
 
 def _gather(part: VariantSlice, starts: Ints, ends: Ints) -> pa.Array:
-    out = pa.allocate_buffer(int(np.sum(ends - starts)), resizable=True)
-    offsets = np.zeros(len(part) + 1, np.int64)
-    kernels.extract.gather_rows(part.value.data, starts, ends, len(part), np.frombuffer(out, np.uint8), offsets)
-    return variant_array(part.metadata_array, binary_array(out, offsets, None), (starts >= 0).astype(np.uint8))
+    values = gather(part.value.data, starts, ends)
+    return variant_array(part.metadata_array, values, (starts >= 0).astype(np.uint8))
 
 
 def _read_fixed(
@@ -199,14 +198,10 @@ def _read_text(
 ) -> tuple[pa.Array, npt.NDArray[Any]]:
     rows = len(part)
     scratch = Scratch()
-    out = pa.allocate_buffer(int(np.sum(ends - starts)) + 128, resizable=True)
+    out = Output(int(np.sum(ends - starts)) + 128)
     offsets = np.zeros(rows + 1, np.int64)
     outcome = np.zeros(rows, np.uint8)
     status = np.zeros(rows, np.int64)
-
-    def grow() -> None:
-        nonlocal out
-        out = grown(out, int(scratch.state[layout.ROW_OUT]), 2 * out.size)
 
     scratch.run(
         rows,
@@ -218,17 +213,16 @@ def _read_text(
             row,
             rows,
             kind,
-            np.frombuffer(out, np.uint8),
+            out.bytes,
             offsets,
             outcome,
             status,
             scratch.state,
         ),
-        grow,
+        lambda: out.grow(int(scratch.state[layout.ROW_OUT])),
     )
     _raise_first(status, first)
-    out.resize(int(offsets[-1]), shrink_to_fit=False)
-    array = binary_array(out, offsets, (outcome == kernel.IS_READ).astype(np.uint8), text=kind == kernel.TO_STRING)
+    array = binary_array(out.finish(int(offsets[-1])), offsets, (outcome == kernel.IS_READ).astype(np.uint8), text=kind == kernel.TO_STRING)
     return array if array.type == target else array.cast(target), outcome == kernel.IS_SLOW
 
 

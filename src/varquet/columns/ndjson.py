@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arrow import binary_array
+from varquet.columns.output import Output
 from varquet.errors import UnsupportedTypeError, VarquetError
 
 __all__ = ["Lines", "read_ndjson"]
@@ -88,7 +89,8 @@ def _read(source: str | os.PathLike[str] | BinaryFile, block_bytes: int, on_byte
     with _opened(source, on_bytes) as fill:
         while True:
             carried = begun.pop() if len(begun) == 1 and len(begun[0]) < block_bytes else np.zeros(0, np.uint8)
-            block = np.empty(len(carried) + block_bytes, np.uint8)
+            output = Output(len(carried) + block_bytes)
+            block = output.bytes[: len(carried) + block_bytes]
             block[: len(carried)] = carried
             size = len(carried) + fill(block.data[len(carried) :])
             if size == len(carried):
@@ -99,13 +101,13 @@ def _read(source: str | os.PathLike[str] | BinaryFile, block_bytes: int, on_byte
                 begun.append(block[:size])
                 continue
             rest = block[cut:size].copy()
-            whole = np.concatenate([*begun, block[:cut]]) if begun else block[:cut]
+            whole = pa.py_buffer(np.concatenate([*begun, block[:cut]])) if begun else output.finish(cut)
             begun = [rest]
             lines, count = _cut(whole, line, offset)
-            line, offset = line + count, offset + len(whole)
+            line, offset = line + count, offset + whole.size
             if len(lines):
                 yield lines
-    lines, _ = _cut(np.concatenate(begun), line, offset)
+    lines, _ = _cut(pa.py_buffer(np.concatenate(begun)), line, offset)
     if len(lines):
         yield lines
 
@@ -121,8 +123,9 @@ def _behind_last_line(block: Bytes, size: int) -> int:
     return 0
 
 
-def _cut(data: Bytes, line: int, offset: int) -> tuple[Lines, int]:
+def _cut(block: pa.Buffer, line: int, offset: int) -> tuple[Lines, int]:
     """The lines of a block that begins with this line at this byte of the file, and how many line ends it has."""
+    data = np.frombuffer(block, np.uint8)
     starts = _line_starts(data)
     ends = len(starts) - 1
     if starts[-1] == len(data):
@@ -132,7 +135,7 @@ def _cut(data: Bytes, line: int, offset: int) -> tuple[Lines, int]:
     if len(starts) and _WHITE[data[starts]].any():
         filled = np.logical_or.reduceat(~_WHITE[data], starts)
         starts, numbers = starts[filled], numbers[filled]
-    texts = binary_array(pa.py_buffer(data), np.append(starts, len(data)), None)
+    texts = binary_array(block, np.append(starts, len(data)), None)
     return Lines(texts, numbers, starts + offset, len(data)), ends
 
 

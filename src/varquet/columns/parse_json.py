@@ -19,13 +19,13 @@ from varquet.columns.arrow import (
     Flat,
     binary_array,
     flatten,
-    grown,
     map_chunks,
     shared_metadata_array,
     slices,
     variant_array,
 )
 from varquet.columns.names import NameBuffers
+from varquet.columns.output import Output
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import JsonError, UnsupportedTypeError
 from varquet.kernels.source import _codes as codes
@@ -281,8 +281,8 @@ class _Output:
         self.state[interning.STATE_METADATA] = self.state[interning.STATE_VALUE] = self.state[interning.STATE_ENTRIES] = 0
         rows = len(texts)
         self.size = int(texts.offsets[-1] - texts.offsets[0])
-        self.metadata = pa.allocate_buffer(int(scratch.metadata_ratio[shared] * self.size) + 64, resizable=True)
-        self.value = pa.allocate_buffer(int(scratch.value_ratio * self.size) + 64, resizable=True)
+        self.metadata = Output(int(scratch.metadata_ratio[shared] * self.size) + 64)
+        self.value = Output(int(scratch.value_ratio * self.size) + 64)
         self.metadata_offsets = np.zeros(rows + 1, np.int64)
         self.value_offsets = np.zeros(rows + 1, np.int64)
         self.entries = np.zeros(rows if shared else 0, np.int64)
@@ -293,7 +293,6 @@ class _Output:
         texts, scratch = self.texts, self.scratch
         source = (texts.data, texts.offsets, texts.valid, row, len(texts), int(keep_last))
         names = (scratch.names.keys, scratch.names.info, scratch.names.table, scratch.row_keys, scratch.names.ranked)
-        metadata, value = np.frombuffer(self.metadata, np.uint8), np.frombuffer(self.value, np.uint8)
         if self.shared:
             return int(
                 kernels.parse_json.parse_shared_rows(
@@ -306,10 +305,10 @@ class _Output:
                     scratch.ranks,
                     scratch.roots,
                     powers_of_ten(),
-                    metadata,
+                    self.metadata.bytes,
                     self.metadata_offsets,
                     self.entries,
-                    value,
+                    self.value.bytes,
                     self.value_offsets,
                     self.status,
                     self.state,
@@ -326,9 +325,9 @@ class _Output:
                 scratch.shape_table,
                 scratch.shape_ints,
                 powers_of_ten(),
-                metadata,
+                self.metadata.bytes,
                 self.metadata_offsets,
-                value,
+                self.value.bytes,
                 self.value_offsets,
                 self.status,
                 self.state,
@@ -338,27 +337,25 @@ class _Output:
     def grow(self, need: int) -> None:
         size = int(self.state[interning.STATE_NEED_SIZE])
         if need == codes.NEED_METADATA:
-            self.metadata = grown(self.metadata, int(self.state[interning.STATE_METADATA]), size)
+            self.metadata.grow(int(self.state[interning.STATE_METADATA]), size)
         else:
-            self.value = grown(self.value, int(self.state[interning.STATE_VALUE]), size)
+            self.value.grow(int(self.state[interning.STATE_VALUE]), size)
 
     def finish(self) -> tuple[pa.Array, list[tuple[int, int]]]:
         """The variants, and (row, status) of the texts that were refused."""
         metadata_used, value_used = int(self.state[interning.STATE_METADATA]), int(self.state[interning.STATE_VALUE])
         self.scratch.metadata_ratio[self.shared] = 1.1 * metadata_used / max(self.size, 1) + 0.01
         self.scratch.value_ratio = 1.1 * value_used / max(self.size, 1) + 0.01
-        # Shrinking would copy what was written; pages that were never touched cost nothing.
-        self.metadata.resize(metadata_used, shrink_to_fit=False)
-        self.value.resize(value_used, shrink_to_fit=False)
         valid = self.texts.valid
         refused = np.flatnonzero(self.status)
         if len(refused):
             valid = valid.copy()
             valid[refused] = 0
+        names = self.metadata.finish(metadata_used)
         if self.shared:
             made = int(self.state[interning.STATE_ENTRIES])
-            metadata = shared_metadata_array(self.entries, binary_array(self.metadata, self.metadata_offsets[: made + 1], None))
+            metadata = shared_metadata_array(self.entries, binary_array(names, self.metadata_offsets[: made + 1], None))
         else:
-            metadata = binary_array(self.metadata, self.metadata_offsets, None)
-        array = variant_array(metadata, binary_array(self.value, self.value_offsets, None), valid)
+            metadata = binary_array(names, self.metadata_offsets, None)
+        array = variant_array(metadata, binary_array(self.value.finish(value_used), self.value_offsets, None), valid)
         return array, [(int(row), int(self.status[row])) for row in refused]

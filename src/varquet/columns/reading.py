@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from varquet.columns.arrow import VariantSlice, slices, variant_children
+from varquet import kernels
+from varquet.columns.arrow import VariantSlice, binary_array, slices, variant_children
+from varquet.columns.output import Output
 from varquet.columns.threads import in_order
 from varquet.kernels.source import _bytes as layout
 from varquet.kernels.source import _codes as codes
 
-__all__ = ["Scratch", "map_slices", "refused"]
+__all__ = ["Scratch", "gather", "map_slices", "refused"]
 
 ROWS_PER_SLICE: Final = 32_768
 BYTES_PER_SLICE: Final = 16 << 20
@@ -56,6 +58,15 @@ def map_slices(chunk: pa.Array, work: Callable[[VariantSlice, int], R], threads:
     size = int(variants.value.offsets[-1] - variants.value.offsets[0])
     tasks = slices(len(variants), size, rows_per_slice=ROWS_PER_SLICE, size_per_slice=BYTES_PER_SLICE, threads=threads)
     return list(in_order(lambda task: (task[0], work(variants.slice(*task), task[0])), tasks, threads))
+
+
+def gather(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> pa.Array:
+    """The bytes data[starts[k]:ends[k]] as a binary array; none where a start is negative."""
+    size = int(np.sum(ends - starts))
+    out = Output(size)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    kernels.extract.gather_rows(data, starts, ends, len(starts), out.bytes, offsets)
+    return binary_array(out.finish(size), offsets, None)
 
 
 def refused(status: npt.NDArray[Any], first: int) -> list[tuple[int, int]]:

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import Column, VariantSlice, binary_array, grown, map_chunks
+from varquet.columns.arrow import Column, VariantSlice, binary_array, map_chunks
 from varquet.columns.findings import finding
+from varquet.columns.output import Output
 from varquet.columns.reading import Scratch, map_slices, refused
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError
@@ -59,19 +60,21 @@ def to_json(column: Column, *, on_error: Literal["raise", "null"] = "raise", thr
     return map_chunks(column, write_chunk, pa.string())
 
 
+class _Ratio:
+    known = 2.0
+
+
+# How long the last text was, in parts of its values: the first guess for the next.
+_ratio = _Ratio()
+
+
 def _write_slice(part: VariantSlice, first: int) -> tuple[pa.Array, list[tuple[int, int]]]:
     rows = len(part)
     scratch = Scratch()
     size = int(part.value.offsets[-1] - part.value.offsets[0])
-    # A guess, which need not be right: of names that rows share, each row uses few.
-    names = min(size, int(np.sum(part.metadata.ends - part.metadata.starts)))
-    text = pa.allocate_buffer(2 * size + names + 128, resizable=True)
+    text = Output(int(_ratio.known * size) + 128)
     offsets = np.zeros(rows + 1, np.int64)
     status = np.zeros(rows, np.int64)
-
-    def grow() -> None:
-        nonlocal text
-        text = grown(text, int(scratch.state[layout.ROW_OUT]), 2 * text.size)
 
     scratch.run(
         rows,
@@ -86,12 +89,12 @@ def _write_slice(part: VariantSlice, first: int) -> tuple[pa.Array, list[tuple[i
             rows,
             scratch.stack,
             scratch.numbers,
-            np.frombuffer(text, np.uint8),
+            text.bytes,
             offsets,
             status,
             scratch.state,
         ),
-        grow,
+        lambda: text.grow(int(scratch.state[layout.ROW_OUT])),
     )
-    text.resize(int(offsets[-1]), shrink_to_fit=False)
-    return binary_array(text, offsets, part.valid & (status == 0), text=True), refused(status, first)
+    _ratio.known = min(8.0, max(1.0, 1.1 * int(offsets[-1]) / max(size, 1)))
+    return binary_array(text.finish(int(offsets[-1])), offsets, part.valid & (status == 0), text=True), refused(status, first)

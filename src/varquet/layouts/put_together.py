@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arena import Arena, arena
-from varquet.columns.arrow import Flat, Spans, binary_array, validity_of
+from varquet.columns.arrow import Flat, Spans, validity_of
 from varquet.columns.findings import finding
-from varquet.columns.reading import Scratch
+from varquet.columns.reading import Scratch, gather
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import unshred as kernel
@@ -276,7 +276,4 @@ def put_together(
             builder.made[used] = 0
             starts, ends = np.where(missing, used, starts), np.where(missing, used + 1, ends)
         starts, ends = np.where(valid == 1, starts, -1), np.where(valid == 1, ends, -1)
-        out = pa.allocate_buffer(int(np.sum(ends - starts)), resizable=True)
-        offsets = np.zeros(len(valid) + 1, np.int64)
-        kernels.extract.gather_rows(builder.made, starts, ends, len(valid), np.frombuffer(out, np.uint8), offsets)
-    return binary_array(out, offsets, None)
+        return gather(builder.made, starts, ends)

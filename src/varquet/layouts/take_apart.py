@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arena import Arena, arena
-from varquet.columns.arrow import Flat, VariantSlice, grown, nothing
+from varquet.columns.arrow import Flat, VariantSlice, nothing
 from varquet.columns.findings import finding
+from varquet.columns.output import Output
 from varquet.columns.reading import Scratch
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
@@ -117,7 +117,7 @@ class _Column:
         bits = np.zeros(-(-count // 8), np.uint8)
         if kind.is_text:
             room = int(np.sum(ends - starts)) + 16
-            out = pa.allocate_buffer(room, resizable=True)
+            out = Output(room)
             width = 4 if room <= _INT32_MAX else 8
             offsets = np.empty(width * (count + 1), np.uint8)
             used = kernels.shred.shred_text(
@@ -127,7 +127,7 @@ class _Column:
                 part.rows,
                 count,
                 kind.tag,
-                np.frombuffer(out, np.uint8),
+                out.bytes,
                 width,
                 offsets,
                 bits,
@@ -135,8 +135,7 @@ class _Column:
                 self.status,
                 counts,
             )
-            out.resize(used, shrink_to_fit=False)
-            part.typed = text_array(part.schema.type, out, offsets, width, bits, int(counts[kernel.COUNT_TYPED]), count)
+            part.typed = text_array(part.schema.type, out.finish(used), offsets, width, bits, int(counts[kernel.COUNT_TYPED]), count)
         else:
             numbers = np.empty(kind.width * count, np.uint8) if kind.width else np.zeros(len(bits), np.uint8)
             kernels.shred.shred_fixed(
@@ -182,7 +181,7 @@ class _Column:
         outcome = self.memory.bytes(count)
         offsets = np.zeros(count + 1, np.int64)
         scratch = Scratch()
-        residual = pa.allocate_buffer(int(np.sum(ends - starts)) // 4 + 256, resizable=True)
+        residual = Output(int(np.sum(ends - starts)) // 4 + 256)
 
         def call(instance: int) -> int:
             return int(
@@ -200,7 +199,7 @@ class _Column:
                     child_starts,
                     child_ends,
                     outcome,
-                    np.frombuffer(residual, np.uint8),
+                    residual.bytes,
                     offsets,
                     scratch.numbers,
                     self.frame,
@@ -209,13 +208,9 @@ class _Column:
                 )
             )
 
-        def grow() -> None:
-            nonlocal residual
-            residual = grown(residual, int(scratch.state[frames.ROW_OUT]), 2 * residual.size)
-
-        scratch.run(count, call, grow)
+        scratch.run(count, call, lambda: residual.grow(int(scratch.state[frames.ROW_OUT])))
         part.present = (outcome == kernel.IS_TYPED).view(np.uint8)
-        part.value = Flat(np.frombuffer(residual, np.uint8), offsets, (np.diff(offsets) > 0).view(np.uint8))
+        part.value = Flat(np.frombuffer(residual.finish(int(offsets[-1])), np.uint8), offsets, (np.diff(offsets) > 0).view(np.uint8))
         below: list[tuple[Part, Ints, Ints]] = []
         for place, (name, schema) in enumerate(fields):
             child = Part(schema, part.rows)

@@ -53,6 +53,7 @@ __all__ = [
     "out_bytes",
     "out_ints",
     "plain_blocks",
+    "prefetch",
     "same_bytes",
     "signed",
     "store64",
@@ -109,6 +110,10 @@ def load64(data: Any, at: int) -> int:
 
 def store64(data: Any, at: int, value: int) -> None:
     data[at : at + 8] = (value & M64).to_bytes(8, "little")
+
+
+def prefetch(data: Any, at: int) -> None:
+    """Let the processor fetch a byte that will be read soon; it need not exist."""
 
 
 def load_le(data: Any, at: int, width: int) -> int:

@@ -61,6 +61,7 @@ from varquet.kernels.source.dialect import (
     nogil,
     out_bytes,
     out_ints,
+    prefetch,
     same_bytes,
     store64,
     store_le,
@@ -78,6 +79,9 @@ COUNT_LEFT = 1
 COUNT_LEFT_BYTES = 2
 COUNT_NUMBER = 3
 COUNT_SLOTS = 5
+
+# An instance's bytes are far from those of the one before: they are fetched this many instances before they are read.
+AHEAD = 16
 
 # Beyond every decimal of 18 digits.
 TOO_WIDE = 4611686018427387904
@@ -319,6 +323,8 @@ def split_objects(
     with nogil:
         state_p[ROW_NEED] = NEED_NOTHING
         while instance < last:
+            if instance + AHEAD < last:
+                prefetch(value_p, starts_p[instance + AHEAD])
             at = starts_p[instance]
             outcome_p[instance] = IS_MISSING
             if at >= 0:
@@ -609,6 +615,8 @@ def shred_fixed(
             for instance in range(precision):
                 limit *= 10
         for instance in range(instances):
+            if instance + AHEAD < instances:
+                prefetch(value_p, starts_p[instance + AHEAD])
             at = starts_p[instance]
             code = IS_MISSING
             if at >= 0:
@@ -694,6 +702,8 @@ def shred_text(
         if offset_width == 8:
             store64(out_offsets_p, 0, 0)
         for instance in range(instances):
+            if instance + AHEAD < instances:
+                prefetch(value_p, starts_p[instance + AHEAD])
             at = starts_p[instance]
             end = ends_p[instance]
             code = IS_MISSING
