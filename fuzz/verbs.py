@@ -8,6 +8,7 @@ Every input gives a value or a `VarquetError`; anything else is a fault. Beyond 
 - extract raises nothing on rows that are Variants, and its strings are UTF-8;
 - what parse_json makes passes strict validation; with shared metadata it makes the same and refuses the same;
 - what shred takes apart unshred puts together again, and both survive damaged bytes in any of their columns;
+- fingerprint gives a shredded column the numbers of its values, in both layouts, and the way from one to the other keeps them;
 - a row between other rows gives the same, and alone, where its last byte is the last of the buffer: reading past its end
   finds other bytes there, or none.
 
@@ -24,6 +25,7 @@ escaped, quoted and with its colon, for every three bytes that a field takes.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import json
@@ -42,6 +44,8 @@ from fuzz.memory import growth
 from varquet.columns import extract as extracting
 from varquet.errors import InvalidVariantError, VarquetError
 from varquet.layouts import detach, put_together, share, take_apart
+from varquet.layouts.fingerprints import ShreddedColumn
+from varquet.layouts.shredding import LAYOUTS
 from varquet.variant import Variant, decode
 from varquet.variant import to_json as reference_to_json
 from varquet.variant.cast import try_cast
@@ -183,6 +187,7 @@ def _validate_and_write(rows: list[Row], number: int, figures: Figures) -> list[
             size, longest = len(text.encode()), _longest_name(metadata)
             _demand(size <= 112 * len(value) + 32 * len(value) * longest, "to_json", f"writes {size} bytes for {len(value)}, {longest}")
             figures.note("to_json: text / value", size / len(value))
+    _called("fingerprint", _fingerprint, rows, [number for number, is_one in enumerate(is_variant) if is_one])
     parsed = _called("parse_json of what to_json wrote", vq.parse_json, texts, threads=1)
     _demand(parsed.null_count == len(unwritten), "parse_json", "makes null of a text that to_json wrote")
     between = [(metadata, value) for metadata in _VALUES_BETWEEN for value in _VALUES_BETWEEN]
@@ -191,6 +196,17 @@ def _validate_and_write(rows: list[Row], number: int, figures: Figures) -> list[
     figures.counts["variants"] += len(rows) - len(refused)
     figures.counts["strict variants"] += len(rows) - len(strictly)
     return is_variant
+
+
+def _fingerprint(rows: list[Row], good: list[int]) -> None:
+    """Variants have a number, the same alone; of other bytes it raises or not, but never more than that."""
+    numbers = vq.fingerprint(_column([rows[row] for row in good]), threads=1).to_pylist()
+    for place in range(0, len(good), _ALONE_SHARE):
+        alone = vq.fingerprint(_column([rows[good[place]]]), threads=1).to_pylist()
+        _demand(alone == [numbers[place]], "fingerprint", f"differs for row {good[place]} alone")
+    for row in sorted(set(range(len(rows))) - set(good)):
+        with contextlib.suppress(VarquetError):
+            vq.fingerprint(_column([rows[row]]), threads=1)
 
 
 def _longest_name(metadata: bytes) -> int:
@@ -329,6 +345,13 @@ def _draft(good: list[Row], schema: str, damaged: list[Row]) -> None:
     _called(verb, shredded.validate, full=True)
     back = _called(f"un{verb}", vq.unshred, shredded, layout="draft", threads=1)
     _demand(_same_values(back, rows), f"un{verb}", "gives other values back")
+    parsed = vq.ShreddingSchema.parse(schema)
+    column = ShreddedColumn(shredded, LAYOUTS["draft"], parsed)
+    numbers = vq.fingerprint(_column(rows), threads=1)
+    _demand(_called(verb, column.fingerprints).equals(numbers), verb, "changes fingerprints")
+    standard = ShreddedColumn(_called("transcode", column.transcode, LAYOUTS["parquet"]), LAYOUTS["parquet"], parsed)
+    _demand(not column.differs(standard).any(), "transcode", f"by {schema!r} changes values")
+    _demand(standard.fingerprints().equals(numbers), "transcode", f"by {schema!r} changes fingerprints")
     untyped = pa.array([metadata + value for metadata, value in damaged], pa.binary())
     others = pa.StructArray.from_arrays([untyped], names=["untyped_value"])
     with _no_checks():

@@ -9,6 +9,9 @@
     write(data, path, schemas)    a Parquet file with shredded Variant columns that others read
     read(path)                    any Parquet files with Variant columns, whoever wrote them
     inspect(path)                 what is in the columns of such files, path by path
+    convert(src, dest, layout)    files from one layout to another, every value verified
+    diff(left, right)             whether two datasets hold the same values, and where they do not
+    fingerprint(column)           a number for every value that is the same for equal ones
     ShreddingSchema               which paths become columns: "id bigint, user struct<name: string>"
     Variant                       one value, as a person handles it
     Path                          a singular RFC 9535 path, $.a['b.c'][0]
@@ -26,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from varquet.columns.arrow import VARIANT, is_variant_type, variant_field
     from varquet.columns.extract import extract
+    from varquet.columns.fingerprint import fingerprint
     from varquet.columns.parse_json import ParsedJson, parse_json
     from varquet.columns.to_json import to_json
     from varquet.columns.validate import validate
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
         VarquetError,
     )
     from varquet.layouts.shredding import shred, unshred
+    from varquet.parquet.convert import Content, ConvertedFile, convert
+    from varquet.parquet.diff import Comparison, Difference, diff
     from varquet.parquet.inspect import Inspection, inspect
     from varquet.parquet.reader import read, read_batches
     from varquet.parquet.writer import FileWriter, WrittenFile, write
@@ -51,6 +57,10 @@ if TYPE_CHECKING:
 __all__ = [
     "VARIANT",
     "CastError",
+    "Comparison",
+    "Content",
+    "ConvertedFile",
+    "Difference",
     "FileWriter",
     "Inspection",
     "InvalidVariantError",
@@ -67,7 +77,10 @@ __all__ = [
     "VarquetError",
     "WrittenFile",
     "__version__",
+    "convert",
+    "diff",
     "extract",
+    "fingerprint",
     "inspect",
     "is_variant_type",
     "parse_json",
@@ -89,6 +102,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 _HOMES: Final = {
     "varquet.columns.arrow": ("VARIANT", "is_variant_type", "variant_field"),
     "varquet.columns.extract": ("extract",),
+    "varquet.columns.fingerprint": ("fingerprint",),
     "varquet.columns.parse_json": ("ParsedJson", "parse_json"),
     "varquet.columns.to_json": ("to_json",),
     "varquet.columns.validate": ("validate",),
@@ -103,6 +117,8 @@ _HOMES: Final = {
         "VarquetError",
     ),
     "varquet.layouts.shredding": ("shred", "unshred"),
+    "varquet.parquet.convert": ("Content", "ConvertedFile", "convert"),
+    "varquet.parquet.diff": ("Comparison", "Difference", "diff"),
     "varquet.parquet.inspect": ("Inspection", "inspect"),
     "varquet.parquet.reader": ("read", "read_batches"),
     "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import varquet as vq
-from varquet.cli.json_rows import json_lines, json_texts
 from varquet.cli.main import main
 from varquet.errors import UnsupportedTypeError
+from varquet.parquet.json_rows import json_lines, json_texts
 
 TEXTS = ['{"a":1,"b":[1.10,null,"é\\n"]}', "null", None, "[1e3]", '{"a":{"x":-0.0}}']
 ROWS = ['{"a":1,"b":[1.10,null,"é\\n"]}', "null", "null", "[1000.0e0]", '{"a":{"x":-0.0e0}}']

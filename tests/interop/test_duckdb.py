@@ -204,6 +204,23 @@ def test_metadata_and_value_come_first(tmp_path: Path) -> None:
     ]
 
 
+def test_files_converted_from_the_draft(connection: DuckDBPyConnection, tmp_path: Path) -> None:
+    """draft -> standard -> draft and draft -> unshredded -> draft, and what stands in between is what DuckDB reads."""
+    documents = [document for kind in DOCUMENTS.values() for document in kind]
+    column = column_of([*event_lines(300), *documents])
+    schemas = {"v0": EVENT_SCHEMA, "v1": DOCUMENT_SCHEMAS["object"], "v2": DOCUMENT_SCHEMAS["other types"]}
+    draft = tmp_path / "draft.parquet"
+    vq.write(table_of(**dict.fromkeys(schemas, column)), draft, schemas, layout="draft", row_group_rows=150)
+    for layout in ("parquet", "unshredded"):
+        path = tmp_path / f"{layout}.parquet"
+        vq.convert(draft, path, layout)
+        read = read_by_duckdb(connection, path)
+        for name, ddl in schemas.items():
+            assert different_rows(read[name], as_duckdb_has_it(column)) == [], (layout, ddl)
+        vq.convert(path, tmp_path / f"{layout} back.parquet", "draft", schemas)
+        assert vq.diff(draft, tmp_path / f"{layout} back.parquet").is_equal
+
+
 # What DuckDB cannot
 
 
@@ -275,6 +292,8 @@ def test_we_read_documents_written_by_duckdb(connection: DuckDBPyConnection, tmp
     path = copied_by_duckdb(connection, tmp_path, column, SHREDDINGS[shredding])
     assert is_shredded(path) == (shredding != "unshredded")
     assert different_rows(vq.read(path)["v"], as_duckdb_has_it(column)) == []
+    vq.convert(path, tmp_path / "draft.parquet", "draft")
+    assert vq.diff(path, tmp_path / "draft.parquet").is_equal
 
 
 @pytest.mark.parametrize("shredding", ["unshredded", "automatic", "object"])

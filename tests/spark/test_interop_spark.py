@@ -170,6 +170,22 @@ def test_sample_events_and_queries_on_their_paths(spark: SparkSession, tmp_path:
         assert [row.row for row in found] == [row for row, number in enumerate(numbers) if number is not None and number > 100_000] != []
 
 
+def test_files_converted_from_the_draft(spark: SparkSession, tmp_path: Path) -> None:
+    """draft -> standard -> draft and draft -> unshredded -> draft, and what stands in between is what Spark reads."""
+    column = column_of([*event_lines(300), *ALL_DOCUMENTS])
+    schemas = {"v0": EVENT_SCHEMA, "v1": DOCUMENT_SCHEMAS["object"], "v2": DOCUMENT_SCHEMAS["other types"]}
+    draft = tmp_path / "draft.parquet"
+    vq.write(table_of(**dict.fromkeys(schemas, column)), draft, schemas, layout="draft", row_group_rows=150)
+    for layout in ("parquet", "unshredded"):
+        path = tmp_path / f"{layout}.parquet"
+        vq.convert(draft, path, layout)
+        rows = spark.read.parquet(str(path)).orderBy("row").collect()
+        for name, ddl in schemas.items():
+            assert different_rows(variant_column(row[name] for row in rows), column) == [], (layout, ddl)
+        vq.convert(path, tmp_path / f"{layout} back.parquet", "draft", schemas)
+        assert vq.diff(draft, tmp_path / f"{layout} back.parquet").is_equal
+
+
 # What Spark cannot
 
 
@@ -248,6 +264,8 @@ def test_we_read_documents_and_events_written_by_spark(spark: SparkSession, tmp_
     read = vq.read(path).sort_by("row")["v"]
     assert different_rows(read, column) == []
     assert different_rows(variant_column(row.v for row in spark.read.parquet(str(path)).orderBy("row").collect()), read) == []
+    vq.convert(path, tmp_path / "draft.parquet", "draft")
+    assert vq.diff(path, tmp_path / "draft.parquet").is_equal
 
 
 def test_we_read_documents_of_all_kinds_written_by_spark(spark: SparkSession, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def cat(
     A file with one column, a Variant, gives its values; one with more gives an object of all columns for each row. Dates,
     timestamps, binary and decimals have the same text forms in any column. An SQL NULL is printed as null.
     """
-    from varquet.cli.json_rows import json_lines
+    from varquet.parquet.json_rows import json_lines
     from varquet.parquet.positions import is_variant_field
     from varquet.parquet.reader import read_batches
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from varquet.cli.sources import Batch, Refused
-    from varquet.schema import ShreddingSchema
 
 __all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "OnError", "ingest"]
 
@@ -110,12 +109,14 @@ def ingest(
     """
     target = check_new_file(dest, force=force)
     # Behind the cheap checks: help and wrong calls need no Arrow.
+    from varquet.cli.schemas import read_schema
     from varquet.cli.sources import find_sources, open_source
     from varquet.columns.threads import thread_count
     from varquet.parquet.writer import ROW_GROUP_ROWS, FileWriter
+    from varquet.schema import ShreddingSchema
 
     out = Output.choose(as_json=as_json)
-    shredding = _read_schema(schema)
+    shredding = ShreddingSchema.value() if schema is None else read_schema(schema)
     started = time.monotonic()
     count = thread_count(threads)
     source = open_source(
@@ -199,13 +200,3 @@ class _Found:
         from varquet.cli.sources import FIRST_REFUSED
 
         return [one for _, _, _, first in sorted(self.batches, key=lambda batch: batch[0]) for one in first][:FIRST_REFUSED]
-
-
-def _read_schema(text: str | None) -> ShreddingSchema:
-    from varquet.schema import ShreddingSchema
-
-    if text is None:
-        return ShreddingSchema.value()
-    if text.startswith("@"):
-        text = Path(text[1:]).read_text(encoding="utf-8")
-    return ShreddingSchema.parse(text).writable()

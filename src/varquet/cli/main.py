@@ -7,7 +7,6 @@ an exit code. The environment variable VARQUET_DEBUG=1 shows the traceback befor
 # No `from __future__ import annotations` here: typer reads the annotations of `root`, which name what only `build_app` has imported.
 
 import contextlib
-import enum
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from varquet.cli.exit_codes import ExitCode
 from varquet.errors import VarquetError
 
 if TYPE_CHECKING:
@@ -24,17 +24,6 @@ __all__ = ["ExitCode", "build_app", "main"]
 
 # What the extra [cli] installs, with what typer itself stands on.
 _EXTRA: Final = frozenset({"annotated_doc", "click", "pydantic", "rich", "shellingham", "typer"})
-
-
-class ExitCode(enum.IntEnum):
-    """How a command ended."""
-
-    OK = 0
-    FINDINGS = 1
-    """It ran, and what it looked at is not as it should be."""
-    FAILURE = 2
-    """It was called wrongly or could not do its work."""
-    INTERRUPTED = 130
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -64,7 +53,7 @@ def build_app() -> "typer.Typer":
     """The application with all its commands; needs the extra [cli]."""
     import typer
 
-    from varquet.cli import cat, info, ingest, inspect, sample
+    from varquet.cli import cat, convert, diff, info, ingest, inspect, sample
 
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -88,6 +77,8 @@ def build_app() -> "typer.Typer":
     app.command("ingest", epilog=ingest.EXAMPLE)(ingest.ingest)
     app.command("cat", epilog=cat.EXAMPLE)(cat.cat)
     app.command("inspect", epilog=inspect.EXAMPLE)(inspect.inspect)
+    app.command("convert", epilog=convert.EXAMPLE)(convert.convert)
+    app.command("diff", epilog=diff.EXAMPLE)(diff.diff)
     return app
 
 

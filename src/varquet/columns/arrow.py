@@ -25,6 +25,7 @@ __all__ = [
     "SHARED_VARIANT",
     "VARIANT",
     "Column",
+    "Dictionaries",
     "Flat",
     "Spans",
     "VariantSlice",
@@ -90,6 +91,13 @@ class Flat:
     def slice(self, first: int, last: int) -> Flat:
         return Flat(self.data, self.offsets[first : last + 1], self.valid[first:last])
 
+    def there(self) -> tuple[Ints, Spans]:
+        """Which rows are not null, and their bytes alone."""
+        rows = np.flatnonzero(self.valid)
+        if len(rows) == len(self):
+            return rows, Spans(self.data, self.offsets[:-1], self.offsets[1:], self.valid)
+        return rows, Spans(self.data, self.offsets[rows], self.offsets[rows + 1], np.ones(len(rows), np.uint8))
+
 
 @dataclass(frozen=True, slots=True)
 class Spans:
@@ -105,6 +113,19 @@ class Spans:
 
 
 @dataclass(frozen=True, slots=True)
+class Dictionaries:
+    """The metadata of rows, whose values are elsewhere; a row is null where valid is 0."""
+
+    spans: Spans
+    array: pa.Array
+    """The same as Arrow has it."""
+    valid: Bytes
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+
+@dataclass(frozen=True, slots=True)
 class VariantSlice:
     """Rows of a variant column as kernels read them; a row is null where valid is 0, whatever its children say."""
 
@@ -116,6 +137,10 @@ class VariantSlice:
 
     def __len__(self) -> int:
         return len(self.valid)
+
+    @property
+    def dictionaries(self) -> Dictionaries:
+        return Dictionaries(self.metadata, self.metadata_array, self.valid)
 
     def slice(self, first: int, last: int) -> VariantSlice:
         return VariantSlice(
@@ -329,4 +354,3 @@ def _wide(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_binary(kind):
         return pa.large_binary()
     return pa.large_string() if pa.types.is_string(kind) else kind
-

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
-from varquet.columns.arrow import VariantSlice
+from varquet.columns.arrow import Dictionaries, Spans
 from varquet.layouts.nested import Form
-from varquet.layouts.parts import Bytes, NameTable, Part
+from varquet.layouts.parts import Bytes, Ints, NameTable, Part
 from varquet.schema import ShreddingSchema
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "Residual"]
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """The values that a part has in its residual: which instances have one, and each with its metadata, that of row rows[k]."""
+
+    instances: Ints
+    values: Spans
+    metadata: Spans
+    rows: Ints
 
 
 class Layout(Protocol):
@@ -33,10 +44,14 @@ class Layout(Protocol):
     def schemas_of(self, kind: pa.DataType) -> list[ShreddingSchema]:
         """The schema of a column of this type, whoever made it, and those of what it has beside; SchemaError for what is illegal."""
 
-    def to_arrow(self, root: Part, rows: VariantSlice, *, shared_metadata: bool, first_row: int) -> pa.StructArray:
-        """The column of parts that were taken from these rows."""
+    def to_arrow(self, root: Part, rows: Dictionaries, *, shared_metadata: bool, first_row: int) -> pa.StructArray:
+        """The column of parts whose residuals use the metadata of these rows."""
 
-    def from_arrow(
-        self, array: pa.StructArray, schema: ShreddingSchema, names: NameTable, valid: Bytes, *, strict: bool, first_row: int
-    ) -> tuple[Part, pa.Array]:
-        """The parts of a column, and the metadata whose field ids their residuals use, which has all names of the schema."""
+    def parts(self, array: pa.StructArray, schema: ShreddingSchema, valid: Bytes, *, strict: bool, first_row: int) -> Part:
+        """The parts of a column, their residuals as they stand in it."""
+
+    def residuals(self, root: Part, array: pa.StructArray, *, first_row: int) -> dict[int, Residual]:
+        """The residuals of all of these parts that have one, by the id of the part."""
+
+    def join(self, root: Part, array: pa.StructArray, valid: Bytes, names: NameTable, *, first_row: int) -> pa.Array:
+        """Let all residuals of these parts use the metadata of their rows, and return that; it has all names of the schema."""

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import MOST_SHARED_NAMES, Flat, Spans, VariantSlice
+from varquet.columns.arrow import MOST_SHARED_NAMES, Dictionaries, Flat, Spans
 from varquet.columns.findings import finding
 from varquet.columns.names import NameBuffers
 from varquet.kernels.source import _bytes as frames
@@ -20,7 +20,7 @@ from varquet.kernels.source import _codes as codes
 from varquet.layouts.parts import Bytes, Ints, NameTable, Part, walk
 from varquet.layouts.rewriting import Buffers, Found, collect_names, group_rows, rewrite_values
 
-__all__ = ["attach", "detach"]
+__all__ = ["attach", "detach", "split"]
 
 
 def _check(status: Ints, rows: Ints, first_row: int) -> None:
@@ -29,14 +29,14 @@ def _check(status: Ints, rows: Ints, first_row: int) -> None:
         raise finding(int(status[bad[0]]), first_row + int(rows[bad[0]]))
 
 
-def detach(root: Part, rows: VariantSlice, *, first_row: int = 0) -> None:
+def detach(root: Part, rows: Dictionaries, *, first_row: int = 0) -> None:
     """Put before every value of all parts a dictionary of its own."""
     for part in walk(root):
         if part.value is not None and len(part.value.data):
             part.value = _detached(part.value, part.rows, rows, first_row)
 
 
-def _detached(value: Flat, rows: Ints, of: VariantSlice, first_row: int) -> Flat:
+def _detached(value: Flat, rows: Ints, of: Dictionaries, first_row: int) -> Flat:
     count = len(value)
     buffers = Buffers(2 * int(value.offsets[-1] - value.offsets[0]) + 4 * count + 256)
     offsets = np.zeros(count + 1, np.int64)
@@ -47,9 +47,9 @@ def _detached(value: Flat, rows: Ints, of: VariantSlice, first_row: int) -> Flat
     instance = 0
     while True:
         instance = kernels.share.detach_rows(
-            of.metadata.data,
-            of.metadata.starts,
-            of.metadata.ends,
+            of.spans.data,
+            of.spans.starts,
+            of.spans.ends,
             value.data,
             value.offsets,
             value.valid,
@@ -79,6 +79,16 @@ def _detached(value: Flat, rows: Ints, of: VariantSlice, first_row: int) -> Flat
     return Flat(buffers.out, offsets, value.valid)
 
 
+def split(both: Spans, rows: Ints, *, first_row: int = 0) -> tuple[Spans, Spans]:
+    """The dictionaries and the values of what has both, one behind the other."""
+    count = len(both.valid)
+    middles: Ints = np.empty(count, np.int64)
+    status: Ints = np.zeros(count, np.int64)
+    kernels.share.split_detached(both.data, both.starts, both.ends, count, middles, status, np.zeros(frames.ROW_SLOTS, np.int64))
+    _check(status, rows, first_row)
+    return Spans(both.data, both.starts, middles, both.valid), Spans(both.data, middles, both.ends, both.valid)
+
+
 def attach(root: Part, valid: Bytes, names: NameTable, *, first_row: int = 0) -> pa.DictionaryArray:
     """Rewrite all values, each of which has a dictionary before it, to dictionaries that neighbouring rows share; those."""
     attaching = _Attaching(len(valid), names, first_row)
@@ -87,19 +97,23 @@ def attach(root: Part, valid: Bytes, names: NameTable, *, first_row: int = 0) ->
             attaching.add(part)
         else:
             part.value = None
-    metadata = attaching.group(valid)
+    metadata = attaching.group()
     attaching.rewrite()
     return metadata
 
 
 @dataclass(frozen=True, slots=True)
 class _Detached:
-    """The values of one part: where each begins behind its dictionary, and which names that has."""
+    """The values of one part: which instances have one, and which names the dictionary of each has."""
 
     part: Part
-    value: Flat
-    middles: Ints
+    instances: Ints
+    values: Spans
     found: Found
+
+    @property
+    def rows(self) -> Ints:
+        return self.part.rows[self.instances]
 
 
 class _Attaching:
@@ -108,6 +122,7 @@ class _Attaching:
         self.first_row = first_row
         self.names = NameBuffers()
         self.parts: list[_Detached] = []
+        self.names_size = 0
         # The schema's names, interned first, in the form in which names are taken: a dictionary.
         own = _dictionary(names)
         whole = Spans(own, np.zeros(1, np.int64), np.array([len(own)], np.int64), np.ones(1, np.uint8))
@@ -116,75 +131,49 @@ class _Attaching:
     def add(self, part: Part) -> None:
         """Read the dictionaries of a part's values."""
         assert part.value is not None
-        value = part.value
-        middles: Ints = np.zeros(len(part), np.int64)
-        status: Ints = np.zeros(len(part), np.int64)
-        kernels.share.split_detached(
-            value.data, value.offsets, value.valid, len(part), middles, status, np.zeros(frames.ROW_SLOTS, np.int64)
-        )
-        _check(status, part.rows, self.first_row)
-        found = collect_names(Spans(value.data, value.offsets[:-1], middles, value.valid), self.names, status)
-        _check(status, part.rows, self.first_row)
-        self.parts.append(_Detached(part, value, middles, found))
+        instances, both = part.value.there()
+        rows = part.rows[instances]
+        metadata, values = split(both, rows, first_row=self.first_row)
+        status: Ints = np.zeros(len(instances), np.int64)
+        found = collect_names(metadata, self.names, status)
+        self.names_size += int(np.sum(metadata.ends - metadata.starts))
+        _check(status, rows, self.first_row)
+        self.parts.append(_Detached(part, instances, values, found))
 
-    def group(self, valid: Bytes) -> pa.DictionaryArray:
-        """Give every row the names of the schema and of its values, and neighbouring rows one dictionary."""
-        own = len(self.schema)
-        # All values of all parts, by row: where the names of each go in the list of its row, behind those of the schema.
-        rows = np.concatenate([np.zeros(0, np.int64), *(one.part.rows[one.value.valid == 1] for one in self.parts)])
-        counts = np.concatenate([np.zeros(0, np.int64), *(one.found.counts[one.value.valid == 1] for one in self.parts)])
-        sources = np.concatenate(
-            [np.zeros(0, np.int64), *(one.found.starts[one.value.valid == 1] + shift for one, shift in self._shifted())]
-        )
-        order = np.argsort(rows, kind="stable")
-        more = np.bincount(rows, weights=counts, minlength=self.rows).astype(np.int64) if len(rows) else np.zeros(self.rows, np.int64)
-        has_more = more > 0
-        lengths = np.where(has_more, own + more, 0)
-        # Rows without more names share the list at 0, which has the schema's alone.
-        starts = np.where(has_more, own + np.cumsum(lengths) - lengths, 0)
-        found = np.empty(own + int(lengths.sum()), np.int64)
-        found[:own] = self.schema
-        for place in range(own):
-            found[starts[has_more] + place] = self.schema[place]
-        before = np.cumsum(counts[order]) - counts[order]
-        first = np.zeros(self.rows, np.int64)
-        first[rows[order][::-1]] = before[::-1]
-        places = np.empty(len(rows), np.int64)
-        places[order] = own + before - first[rows[order]]
-        target = np.repeat(starts[rows] + places, counts) + _counting(counts)
-        if len(target):
-            found[target] = np.concatenate([one.found.names for one in self.parts])[np.repeat(sources, counts) + _counting(counts)]
-        listed = Found(starts, np.where(valid == 1, np.where(has_more, lengths, own), 0), found)
-        name_bytes = self.names.lengths()
-        names_size = int(name_bytes[found].sum()) + int(name_bytes[self.schema].sum()) * self.rows
-        groups = group_rows(listed, self.names, MOST_SHARED_NAMES, names_size)
-        self.ids, self.places = groups.ids, groups.id_starts[rows] + places
-        return groups.metadata
-
-    def _shifted(self) -> list[tuple[_Detached, int]]:
+    def group(self) -> pa.DictionaryArray:
+        """Give neighbouring rows one dictionary, with the names of the schema and of all their values."""
+        # All values of all parts, by row: where the names of each go in the list of its row.
+        none = np.zeros(0, np.int64)
+        rows = np.concatenate([none, *(one.rows for one in self.parts)])
+        counts = np.concatenate([none, *(one.found.counts for one in self.parts)])
         shifts = np.cumsum([0, *(len(one.found.names) for one in self.parts)])
-        return list(zip(self.parts, shifts[:-1].tolist(), strict=True))
+        sources = np.concatenate([none, *(one.found.starts + shift for one, shift in zip(self.parts, shifts, strict=False))])
+        names = np.concatenate([none, *(one.found.names for one in self.parts)])
+        found, places = np.empty(int(counts.sum()), np.int64), np.empty(len(rows), np.int64)
+        kernels.share.join_lists(np.argsort(rows, kind="stable"), sources, counts, names, found, places)
+        lengths = np.bincount(rows, weights=counts, minlength=self.rows).astype(np.int64) if len(rows) else np.zeros(self.rows, np.int64)
+        row_starts = np.cumsum(lengths) - lengths
+        names_size = self.names_size + int(self.names.lengths()[self.schema].sum()) * self.rows
+        groups = group_rows(Found(row_starts, lengths, found), self.names, MOST_SHARED_NAMES, names_size, self.schema)
+        self.ids, self.places = groups.ids, groups.id_starts[rows] + places - row_starts[rows]
+        return groups.metadata
 
     def rewrite(self) -> None:
         """Write all values again with the ids of their rows' dictionaries."""
         done = 0
         for one in self.parts:
-            count = len(one.value)
-            is_there = one.value.valid == 1
-            id_starts: Ints = np.zeros(count, np.int64)
-            id_starts[is_there] = self.places[done : done + int(is_there.sum())]
-            done += int(is_there.sum())
+            count = len(one.instances)
+            id_starts = self.places[done : done + count]
+            done += count
             status: Ints = np.zeros(count, np.int64)
-            values = Spans(one.value.data, one.middles, one.value.offsets[1:], one.value.valid)
             # Every value has ids of its own: it is its own row here.
             numbers = np.arange(count, dtype=np.int64)
-            one.part.value = rewrite_values(values, numbers, id_starts, one.found.counts, self.ids, len(self.names), status)
-            _check(status, one.part.rows, self.first_row)
-
-
-def _counting(counts: Ints) -> Ints:
-    """0, 1, 2 ... for each of the counts, one behind the other."""
-    return np.arange(int(counts.sum()), dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
+            made = rewrite_values(one.values, numbers, id_starts, one.found.counts, self.ids, len(self.names), status)
+            _check(status, one.rows, self.first_row)
+            assert one.part.value is not None
+            offsets: Ints = np.zeros(len(one.part) + 1, np.int64)
+            offsets[one.instances + 1] = np.diff(made.offsets)
+            one.part.value = Flat(made.data, np.cumsum(offsets), one.part.value.valid)
 
 
 def _dictionary(names: NameTable) -> Bytes:

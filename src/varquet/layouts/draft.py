@@ -17,16 +17,18 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
-from varquet.columns.arrow import VariantSlice, plain
-from varquet.layouts.detach import attach, detach
+from varquet.columns.arrow import Dictionaries, plain
+from varquet.layouts.base import Residual
+from varquet.layouts.detach import attach, detach, split
 from varquet.layouts.nested import Form, from_nested, to_nested
-from varquet.layouts.parts import Bytes, NameTable, Part
+from varquet.layouts.parts import Bytes, NameTable, Part, walk
 from varquet.schema import Kind, ShreddingSchema
 from varquet.schema.draft_form import UNTYPED, alternatives, is_draft
 
-__all__ = ["FILLS", "FORM", "NAME", "from_arrow", "is_own", "physical", "schemas_of", "to_arrow"]
+__all__ = ["FILLS", "FORM", "NAME", "is_own", "join", "parts", "physical", "residuals", "schemas_of", "to_arrow"]
 
 NAME: Final = "draft"
 FILLS: Final = True
@@ -61,16 +63,27 @@ def schemas_of(kind: pa.DataType) -> list[ShreddingSchema]:
     return schemas
 
 
-def to_arrow(root: Part, rows: VariantSlice, *, shared_metadata: bool, first_row: int) -> pa.StructArray:
+def to_arrow(root: Part, rows: Dictionaries, *, shared_metadata: bool, first_row: int) -> pa.StructArray:
     detach(root, rows, first_row=first_row)
     return to_nested(root, FORM, rows.valid)
 
 
-def from_arrow(
-    array: pa.StructArray, schema: ShreddingSchema, names: NameTable, valid: Bytes, *, strict: bool, first_row: int
-) -> tuple[Part, pa.Array]:
-    root = from_nested(array, schema, FORM, valid, strict=strict, first_row=first_row, split=_others)
-    return root, attach(root, valid, names, first_row=first_row)
+def parts(array: pa.StructArray, schema: ShreddingSchema, valid: Bytes, *, strict: bool, first_row: int) -> Part:
+    return from_nested(array, schema, FORM, valid, strict=strict, first_row=first_row, split=_others)
+
+
+def residuals(root: Part, array: pa.StructArray, *, first_row: int) -> dict[int, Residual]:
+    found: dict[int, Residual] = {}
+    for part in walk(root):
+        if part.value is not None:
+            instances, both = part.value.there()
+            metadata, values = split(both, part.rows[instances], first_row=first_row)
+            found[id(part)] = Residual(instances, values, metadata, np.arange(len(instances)))
+    return found
+
+
+def join(root: Part, array: pa.StructArray, valid: Bytes, names: NameTable, *, first_row: int) -> pa.Array:
+    return attach(root, valid, names, first_row=first_row)
 
 
 def _others(group: pa.StructArray) -> list[tuple[ShreddingSchema, pa.StructArray]]:

@@ -19,13 +19,14 @@ from typing import Final
 
 import pyarrow as pa
 
-from varquet.columns.arrow import SHARED_VARIANT, VariantSlice, metadata_of, plain
+from varquet.columns.arrow import SHARED_VARIANT, Dictionaries, metadata_of, plain, spans
+from varquet.layouts.base import Residual
 from varquet.layouts.nested import Form, from_nested, to_nested
-from varquet.layouts.parts import Bytes, NameTable, Part
+from varquet.layouts.parts import Bytes, NameTable, Part, walk
 from varquet.layouts.share import share_metadata
 from varquet.schema import Kind, ShreddingSchema
 
-__all__ = ["FILLS", "FORM", "NAME", "from_arrow", "is_own", "physical", "schemas_of", "to_arrow"]
+__all__ = ["FILLS", "FORM", "NAME", "is_own", "join", "parts", "physical", "residuals", "schemas_of", "to_arrow"]
 
 NAME: Final = "parquet"
 FILLS: Final = False
@@ -51,14 +52,27 @@ def schemas_of(kind: pa.DataType) -> list[ShreddingSchema]:
     return [ShreddingSchema.from_physical(kind)]
 
 
-def to_arrow(root: Part, rows: VariantSlice, *, shared_metadata: bool, first_row: int) -> pa.StructArray:
-    metadata = share_metadata(root, rows, first_row=first_row) if shared_metadata else plain(rows.metadata_array)
+def to_arrow(root: Part, rows: Dictionaries, *, shared_metadata: bool, first_row: int) -> pa.StructArray:
+    metadata = share_metadata(root, rows, first_row=first_row) if shared_metadata else plain(rows.array)
     before = [(pa.field("metadata", metadata.type, nullable=False), metadata)]
     # An unshredded Variant always has a value; an SQL NULL is a null of the column.
     return to_nested(root, FORM, rows.valid, before, whole=root.schema.kind is Kind.VALUE)
 
 
-def from_arrow(
-    array: pa.StructArray, schema: ShreddingSchema, names: NameTable, valid: Bytes, *, strict: bool, first_row: int
-) -> tuple[Part, pa.Array]:
-    return from_nested(array, schema, FORM, valid, strict=strict, first_row=first_row), metadata_of(array)
+def parts(array: pa.StructArray, schema: ShreddingSchema, valid: Bytes, *, strict: bool, first_row: int) -> Part:
+    return from_nested(array, schema, FORM, valid, strict=strict, first_row=first_row)
+
+
+def residuals(root: Part, array: pa.StructArray, *, first_row: int) -> dict[int, Residual]:
+    metadata = spans(metadata_of(array), "binary metadata")
+    found: dict[int, Residual] = {}
+    for part in walk(root):
+        if part.value is not None:
+            instances, values = part.value.there()
+            found[id(part)] = Residual(instances, values, metadata, part.rows[instances])
+    return found
+
+
+def join(root: Part, array: pa.StructArray, valid: Bytes, names: NameTable, *, first_row: int) -> pa.Array:
+    """They do already."""
+    return metadata_of(array)

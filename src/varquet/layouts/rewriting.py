@@ -75,7 +75,7 @@ def collect_names(dictionaries: Spans, interned: NameBuffers, status: Ints) -> F
         )
         need = int(state[frames.ROW_NEED])
         if need == codes.NEED_NOTHING:
-            return Found(starts, counts, found)
+            return Found(starts, counts, found[: int(np.max(starts + counts, initial=0))])
         if need == codes.NEED_STACK:
             found = np.concatenate([found, np.empty(len(found), np.int64)])
         else:
@@ -91,18 +91,23 @@ class Groups:
     ids: Ints
 
 
-def group_rows(found: Found, interned: NameBuffers, most_names: int, names_size: int) -> Groups:
-    """Make groups of rows that have few names together; `names_size` is how many bytes the names of all rows have at most."""
+def group_rows(found: Found, interned: NameBuffers, most_names: int, names_size: int, always: Ints | None = None) -> Groups:
+    """Make groups of rows that have few names together, and all of which have the names `always`.
+
+    `names_size` is how many bytes the names of all rows have at most, and those of as many groups.
+    """
+    always = np.zeros(0, np.int64) if always is None else always
     count = len(found.starts)
     room = interned.room
     id_starts: Ints = np.zeros(count, np.int64)
     ids: Ints = np.empty(int(found.counts.sum()), np.int64)
     groups: Ints = np.zeros(count, np.int64)
-    metadata = np.empty(4 * len(ids) + names_size + 16 * count + 16, np.uint8)
+    metadata = np.empty(4 * (len(ids) + count * len(always)) + names_size + 16 * count + 16, np.uint8)
     offsets: Ints = np.zeros(count + 2, np.int64)
     made = kernels.share.group_rows(
         count,
         most_names,
+        always,
         found.starts,
         found.counts,
         found.names,

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from varquet.columns.arrow import MOST_SHARED_NAMES, SHARED_VARIANT, Flat, Spans, VariantSlice
+from varquet.columns.arrow import MOST_SHARED_NAMES, SHARED_VARIANT, Dictionaries, Flat, Spans
 from varquet.columns.findings import finding
 from varquet.columns.names import NameBuffers
 from varquet.layouts.parts import Ints, Part, walk
@@ -25,9 +25,9 @@ __all__ = ["share_metadata"]
 _ROWS_PER_ENTRY: Final = 16
 
 
-def share_metadata(root: Part, rows: VariantSlice, *, most_names: int = MOST_SHARED_NAMES, first_row: int = 0) -> pa.DictionaryArray:
+def share_metadata(root: Part, rows: Dictionaries, *, most_names: int = MOST_SHARED_NAMES, first_row: int = 0) -> pa.DictionaryArray:
     """Rewrite all `value` parts to dictionaries that neighbouring rows share, and return the metadata column that goes with them."""
-    shared = rows.metadata_array
+    shared = rows.array
     if shared.type == SHARED_VARIANT.field("metadata").type and _ROWS_PER_ENTRY * len(shared.dictionary) <= len(shared):
         return shared
     sharing = _Sharing(rows, first_row)
@@ -40,7 +40,7 @@ def share_metadata(root: Part, rows: VariantSlice, *, most_names: int = MOST_SHA
 
 
 class _Sharing:
-    def __init__(self, rows: VariantSlice, first_row: int) -> None:
+    def __init__(self, rows: Dictionaries, first_row: int) -> None:
         self.rows = rows
         self.first_row = first_row
         self.names = NameBuffers()
@@ -53,13 +53,13 @@ class _Sharing:
 
     def collect(self) -> None:
         """Intern the names of all rows."""
-        metadata = self.rows.metadata
+        metadata = self.rows.spans
         self.found = collect_names(Spans(metadata.data, metadata.starts, metadata.ends, self.rows.valid), self.names, self.status)
         self.check()
 
     def group(self, most_names: int) -> pa.DictionaryArray:
         """Make the groups, their dictionaries and the rows' new ids."""
-        names_size = int(np.sum(self.rows.metadata.ends - self.rows.metadata.starts))
+        names_size = int(np.sum(self.rows.spans.ends - self.rows.spans.starts))
         self.groups = group_rows(self.found, self.names, most_names, names_size)
         return self.groups.metadata
 

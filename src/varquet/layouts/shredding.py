@@ -78,7 +78,7 @@ def shred(
         def shred_slice(task: tuple[int, int]) -> pa.Array:
             part = variants.slice(*task)
             root = take_apart(part, schema, names, exact_types=exact_types, first_row=before + task[0])
-            return form.to_arrow(root, part, shared_metadata=shared_metadata, first_row=before + task[0])
+            return form.to_arrow(root, part.dictionaries, shared_metadata=shared_metadata, first_row=before + task[0])
 
         size = int(variants.value.offsets[-1] - variants.value.offsets[0])
         tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=count)
@@ -126,7 +126,8 @@ def unshred(column: Column, *, layout: LayoutName | None = None, strict: bool = 
         def unshred_slice(task: tuple[int, int]) -> pa.Array:
             array = chunk.slice(task[0], task[1] - task[0])
             valid = validity_of(array)
-            root, metadata = form.from_arrow(array, schema, names, valid, strict=strict, first_row=before + task[0])
+            root = form.parts(array, schema, valid, strict=strict, first_row=before + task[0])
+            metadata = form.join(root, array, valid, names, first_row=before + task[0])
             value = put_together(
                 root, spans(metadata, "binary metadata"), valid, names, strict=strict, fills=form.FILLS, first_row=before + task[0]
             )

@@ -21,7 +21,7 @@ from varquet.errors import ParquetError
 from varquet.parquet.elements import Elements, SchemaElement, read_elements
 from varquet.parquet.thrift import BINARY, LIST, STOP, STRUCT, Edit, Struct, apply, binary, field_header, list_header, read_struct
 
-__all__ = ["LAYOUT_KEY", "SCHEMA_KEY", "Footer", "annotate", "patch_bytes", "patch_file", "read_footer"]
+__all__ = ["CONTENT_KEY", "JSON_KEY", "LAYOUT_KEY", "SCHEMA_KEY", "Footer", "annotate", "patch_bytes", "patch_file", "read_footer"]
 
 _MAGIC: Final = b"PAR1"
 _ENCRYPTED_MAGIC: Final = b"PARE"
@@ -33,6 +33,9 @@ _LONGEST: Final = (1 << 31) - 1
 # What varquet records of a file's Variant columns: their schemas by name, and the layouts of those not in the standard's.
 SCHEMA_KEY: Final = "varquet.schemas"
 LAYOUT_KEY: Final = "varquet.layouts"
+# The positions of columns of JSON text that were Variants, and what `convert` has found to be in each column.
+JSON_KEY: Final = "varquet.json"
+CONTENT_KEY: Final = "varquet.content"
 
 _SCHEMA: Final = 2
 _NUM_ROWS: Final = 3

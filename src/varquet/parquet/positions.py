@@ -18,6 +18,7 @@ from varquet.schema.walk import ELEMENT, Step
 
 __all__ = [
     "Position",
+    "field_at",
     "file_paths",
     "find_variants",
     "is_variant_field",
@@ -79,7 +80,7 @@ def position_of(name: str | Position, schema: pa.Schema) -> Position:
     """The position that a user names: a column, a dotted text, or a tuple; it must hold a struct of metadata and value."""
     candidates: list[Position] = [tuple(name)] if not isinstance(name, str) else [(name,), tuple(name.split("."))]
     for position in candidates:
-        field = _field_at(schema, position)
+        field = field_at(schema, position)
         if field is not None:
             if is_variant_type(field.type):
                 return position
@@ -90,7 +91,8 @@ def position_of(name: str | Position, schema: pa.Schema) -> Position:
     )
 
 
-def _field_at(schema: pa.Schema, position: Position) -> pa.Field | None:
+def field_at(schema: pa.Schema, position: Position) -> pa.Field | None:
+    """The field at a position, if there is one."""
     if schema.get_field_index(position[0]) < 0:
         return None
     field = schema.field(position[0])

@@ -6,16 +6,16 @@ import functools
 import glob
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path as FilePath
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from varquet.columns.arrow import SHARED_VARIANT, variant_field
 from varquet.columns.threads import in_order, thread_count
-from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.errors import ParquetError, UnsupportedTypeError, VarquetError
 from varquet.layouts.shredding import LAYOUTS, LayoutName, layout_of, unshred
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.footer import LAYOUT_KEY, read_footer
@@ -27,6 +27,8 @@ from varquet.schema.parquet_form import any_depth
 __all__ = ["files_of", "open_file", "read", "read_batches"]
 
 Source: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+
+T = TypeVar("T")
 
 # So many rows are put together within the cache.
 BATCH_ROWS: Final = 16_384
@@ -96,6 +98,8 @@ class OpenFile:
     def __init__(self, path: str, columns: Sequence[str] | None = None) -> None:
         self.path = path
         footer = read_footer(path)
+        self.recorded = footer.key_value_metadata
+        """What its writer has said in the footer, by key."""
         annotated = set(footer.variants())
         # Rows that share their metadata shall do so in memory too.
         dictionaries = [".".join((*variant, "metadata")) for variant in annotated if _has_metadata(footer.schema, variant)]
@@ -114,7 +118,7 @@ class OpenFile:
         self.layouts: dict[Position, LayoutName] = {}
         """Of the columns that are not in the standard's."""
         recorded: dict[Position, LayoutName] = {
-            tuple(position): layout for layout, *position in json.loads(footer.key_value_metadata.get(LAYOUT_KEY, "[]"))
+            tuple(position): layout for layout, *position in json.loads(self.recorded.get(LAYOUT_KEY, "[]"))
         }
         for position, field, names in file_paths(self.physical, footer.schema):
             if any(position[:length] in self.variants for length in range(1, len(position))):
@@ -122,8 +126,14 @@ class OpenFile:
             if names in annotated:
                 self.variants[position] = self._shredding(position, field)
                 self.paths[position] = names
-            elif recorded.get(position) or (layout_of(field.type) == "draft" and field.type.get_field_index(UNTYPED) >= 0):
+            elif position in recorded or (layout_of(field.type) == "draft" and field.type.get_field_index(UNTYPED) >= 0):
                 self.layouts[position] = recorded.get(position, "draft")
+                if self.layouts[position] not in LAYOUTS:
+                    raise ParquetError(
+                        f"column {'.'.join(position)!r} of {path!r}: expected one of the layouts {', '.join(LAYOUTS)}, got "
+                        f"{self.layouts[position]!r}",
+                        hint="a newer version of varquet wrote it",
+                    )
                 self.variants[position] = LAYOUTS[self.layouts[position]].schemas_of(field.type)[0]
                 self.paths[position] = names
         self.schema = self.physical
@@ -148,14 +158,20 @@ class OpenFile:
 
     def batches(self, *, batch_rows: int = BATCH_ROWS, strict: bool = False, threads: int | None = None) -> Iterator[pa.RecordBatch]:
         """The rows, with every Variant put together by several threads while the next ones are decoded."""
+        return self.map_batches(lambda batch: batch, batch_rows=batch_rows, strict=strict, threads=threads)
+
+    def map_batches(
+        self, work: Callable[[pa.RecordBatch], T], *, batch_rows: int = BATCH_ROWS, strict: bool = False, threads: int | None = None
+    ) -> Iterator[T]:
+        """What becomes of each batch by work that is done in the same threads."""
 
         def stored() -> Iterator[tuple[pa.RecordBatch, int]]:
             before = 0
-            for batch in self._physical_batches(batch_rows):
+            for batch in self.stored_batches(batch_rows):
                 yield batch, before
                 before += batch.num_rows
 
-        return in_order(lambda task: self._put_together(*task, strict=strict), stored(), thread_count(threads))
+        return in_order(lambda task: work(self._put_together(*task, strict=strict)), stored(), thread_count(threads))
 
     def _put_together(self, batch: pa.RecordBatch, before: int, *, strict: bool) -> pa.RecordBatch:
         columns = list(batch.select(self.physical.names).columns)
@@ -165,7 +181,7 @@ class OpenFile:
             columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def _physical_batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def stored_batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows as they are stored, a row group at a time: pyarrow cannot join the dictionaries of two of them."""
         for group in range(self.file.num_row_groups):
             done = 0

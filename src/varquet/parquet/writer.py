@@ -134,7 +134,8 @@ def _batches(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
 class FileWriter:
     """One Parquet file in the making: `write` batches, leave the `with` block to finish it; an error leaves no file.
 
-    Batches are shredded by several threads while an earlier row group is written by one more. Rows keep their order.
+    Batches are shredded by several threads while an earlier row group is written by one more. Rows keep their order. With
+    is_shredded the batches come as the file has them (`schema` still says which columns are Variants).
     """
 
     def __init__(
@@ -151,6 +152,7 @@ class FileWriter:
         row_group_rows: int = ROW_GROUP_ROWS,
         row_group_bytes: int = ROW_GROUP_BYTES,
         threads: int | None = None,
+        is_shredded: bool = False,
     ) -> None:
         self.path = FilePath(path)
         if self.path.exists() and not overwrite:
@@ -164,6 +166,9 @@ class FileWriter:
         for position, shredding in self.shredded.items():
             self.schema = _with_physical(self.schema, position, shredded_type(shredding, layout=layout, shared_metadata=True))
         self.exact_types = exact_types
+        self.is_shredded = is_shredded
+        self.recorded: dict[str, str] = {}
+        """What else the footer shall say, by key; until the file is closed."""
         self.threads = thread_count(threads)
         self.row_group_rows = row_group_rows
         self.row_group_bytes = row_group_bytes
@@ -209,7 +214,7 @@ class FileWriter:
         if batch.schema.names != self.source.names:
             raise UnsupportedTypeError(f"expected a batch with the columns {self.source.names}, got {batch.schema.names}")
         columns = list(batch.columns)
-        for position, shredding in self.shredded.items():
+        for position, shredding in () if self.is_shredded else self.shredded.items():
             index = self.source.get_field_index(position[0])
             change = functools.partial(
                 shred, schema=shredding, layout=self.layout, exact_types=self.exact_types, shared_metadata=True, threads=1
@@ -270,15 +275,19 @@ class FileWriter:
             self.rows += group.num_rows
             self.row_groups += 1
 
+    def finish(self) -> None:
+        """Write what is left; `rows` is then how many there are, and nothing but `recorded` may change."""
+        while self.shredding:
+            self._take()
+        if self.waiting_rows or self.writing is None:
+            self._flush()
+        assert self.writing is not None
+        self.writing.result()
+
     def close(self) -> None:
         """Write what is left, finish the file and move it into place."""
         try:
-            while self.shredding:
-                self._take()
-            if self.waiting_rows or self.writing is None:
-                self._flush()
-            assert self.writing is not None
-            self.writing.result()
+            self.finish()
             assert self.writer is not None
             self.writer.close()
             # The VARIANT annotation promises the standard's layout; columns in another one are found by what is recorded.
@@ -294,13 +303,13 @@ class FileWriter:
 
     def _recorded(self) -> dict[str, str] | None:
         """What the footer says of the Variant columns."""
-        if not self.shredded:
-            return None
-        schemas = {".".join(position): schema.ddl() for position, schema in self.shredded.items()}
-        recorded = {SCHEMA_KEY: json.dumps(schemas, ensure_ascii=False)}
-        if self.layout != "parquet":
-            recorded[LAYOUT_KEY] = json.dumps([[self.layout, *position] for position in self.shredded], ensure_ascii=False)
-        return recorded
+        recorded = dict(self.recorded)
+        if self.shredded:
+            schemas = {".".join(position): schema.ddl() for position, schema in self.shredded.items()}
+            recorded[SCHEMA_KEY] = json.dumps(schemas, ensure_ascii=False)
+            if self.layout != "parquet":
+                recorded[LAYOUT_KEY] = json.dumps([[self.layout, *position] for position in self.shredded], ensure_ascii=False)
+        return recorded or None
 
     def abort(self) -> None:
         """Leave nothing behind."""

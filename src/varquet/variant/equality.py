@@ -20,7 +20,7 @@ from varquet.types import Family
 from varquet.variant.decimals import unscaled_and_scale
 from varquet.variant.model import Node, Scalar
 
-__all__ = ["LogicalKey", "equal", "logical_key"]
+__all__ = ["LogicalKey", "equal", "logical_key", "without_trailing_zeros"]
 
 LogicalKey: TypeAlias = tuple[Hashable, ...]
 
@@ -66,7 +66,7 @@ def _canonical(scalar: Scalar) -> Hashable:
     if isinstance(payload, float):
         return _NOT_A_NUMBER if math.isnan(payload) else struct.pack("<d", payload)
     if isinstance(payload, Decimal):
-        return _without_trailing_zeros(*unscaled_and_scale(payload))
+        return without_trailing_zeros(*unscaled_and_scale(payload))
     if family is Family.EXACT:
         return payload, 0
     if family in (Family.TIMESTAMP, Family.TIMESTAMP_NTZ) and isinstance(payload, int):
@@ -74,7 +74,8 @@ def _canonical(scalar: Scalar) -> Hashable:
     return payload
 
 
-def _without_trailing_zeros(unscaled: int, scale: int) -> tuple[int, int]:
+def without_trailing_zeros(unscaled: int, scale: int) -> tuple[int, int]:
+    """The same decimal with the smallest scale that has all of its digits."""
     while scale and unscaled % 10 == 0:
         unscaled, scale = unscaled // 10, scale - 1
     return unscaled, scale

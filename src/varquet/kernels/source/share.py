@@ -234,9 +234,47 @@ def close_group(
     return ids_used
 
 
+def join_lists(
+    order: InIntsView, starts: InIntsView, counts: InIntsView, names: InIntsView, joined: OutIntsView, places: OutIntsView
+) -> i64:
+    """Put lists one behind the other: list k, which goes to places[k], is names[starts[k]:starts[k] + counts[k]]; by `order`."""
+    k: i64
+    n: i64
+    at: i64
+    to: i64 = 0
+    count: i64 = len(order)
+    order_p: InInts = in_ints(order)
+    starts_p: InInts = in_ints(starts)
+    counts_p: InInts = in_ints(counts)
+    names_p: InInts = in_ints(names)
+    joined_p: OutInts = out_ints(joined)
+    places_p: OutInts = out_ints(places)
+    with nogil:
+        for n in range(count):
+            k = order_p[n]
+            places_p[k] = to
+            for at in range(starts_p[k], starts_p[k] + counts_p[k]):
+                joined_p[to] = names_p[at]
+                to += 1
+    return to
+
+
+@kernel
+def begin_group(always: InInts, always_count: i64, stamps: OutInts, group: i64, members: OutInts, info: InInts) -> i64:
+    """Give a group the names that every group has; the bytes of these."""
+    k: i64
+    size: i64 = 0
+    for k in range(always_count):
+        stamps[always[k]] = group
+        members[k] = always[k]
+        size += info[always[k] * KEY + KEY_LENGTH]
+    return size
+
+
 def group_rows(
     rows: i64,
     most: i64,
+    always: InIntsView,
     found_starts: InIntsView,
     found_counts: InIntsView,
     found: InIntsView,
@@ -256,9 +294,10 @@ def group_rows(
 ) -> i64:
     """Group neighbouring rows that have at most `most` names together (a single row may have more); how many groups.
 
-    Row k is in group groups[k], its field id f becomes ids[id_starts[k] + f], and the dictionary of group g ends at
-    metadata_offsets[g + 1]. `stamps` is all -1 before; members has room for all names twice; `ids` for the counts of all rows;
-    `metadata` for all names of all rows with four bytes more for each and for each row 16.
+    Every group also has the names `always`, all different. Row k is in group groups[k], its field id f becomes
+    ids[id_starts[k] + f], and the dictionary of group g ends at metadata_offsets[g + 1]. `stamps` is all -1 before; members has
+    room for all names twice; `ids` for the counts of all rows; `metadata` for all names of all rows and groups, with four bytes
+    more for each, and 16 for each row.
     """
     row: i64
     field: i64
@@ -272,6 +311,8 @@ def group_rows(
     added_size: i64
     to: i64 = 0
     same: i64
+    always_p: InInts = in_ints(always)
+    always_count: i64 = len(always)
     found_starts_p: InInts = in_ints(found_starts)
     found_counts_p: InInts = in_ints(found_counts)
     found_p: InInts = in_ints(found)
@@ -290,6 +331,8 @@ def group_rows(
     with nogil:
         rank_names(ranked_p, spare, info_p, keys_p, interned_p)
         metadata_offsets_p[0] = 0
+        count = always_count
+        size = begin_group(always_p, always_count, stamps_p, group, members_p, info_p)
         for row in range(rows + 1):
             added = 0
             added_size = 0
@@ -339,8 +382,8 @@ def group_rows(
             if row < rows:
                 # The row that did not fit begins the next group.
                 first = row
-                count = 0
-                size = 0
+                count = always_count
+                size = begin_group(always_p, always_count, stamps_p, group, members_p, info_p)
                 for field in range(found_counts_p[row]):
                     key = found_p[found_starts_p[row] + field]
                     if stamps_p[key] != group:
@@ -719,30 +762,23 @@ def detach_rows(
 
 
 def split_detached(
-    value: InBytesView,
-    value_offsets: InIntsView,
-    value_valid: InBytesView,
-    instances: i64,
-    middles: OutIntsView,
-    status: OutIntsView,
-    state: OutIntsView,
+    value: InBytesView, starts: InIntsView, ends: InIntsView, count: i64, middles: OutIntsView, status: OutIntsView, state: OutIntsView
 ) -> i64:
     """Where behind its dictionary each value begins; status is code | offset << 8 for what has no whole dictionary."""
-    instance: i64
+    k: i64
     code: i64
     value_p: InBytes = in_bytes(value)
-    value_offsets_p: InInts = in_ints(value_offsets)
-    value_valid_p: InBytes = in_bytes(value_valid)
+    starts_p: InInts = in_ints(starts)
+    ends_p: InInts = in_ints(ends)
     middles_p: OutInts = out_ints(middles)
     status_p: OutInts = out_ints(status)
     state_p: OutInts = out_ints(state)
     with nogil:
-        for instance in range(instances):
-            middles_p[instance] = value_offsets_p[instance]
-            if value_valid_p[instance]:
-                code = open_dictionary(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], state_p)
-                if code < 0:
-                    status_p[instance] = -code
-                else:
-                    middles_p[instance] = state_p[ROW_DICT + DICT_BYTES] + state_p[ROW_DICT + DICT_TOTAL]
+        for k in range(count):
+            middles_p[k] = starts_p[k]
+            code = open_dictionary(value_p, starts_p[k], ends_p[k], state_p)
+            if code < 0:
+                status_p[k] = -code
+            else:
+                middles_p[k] = state_p[ROW_DICT + DICT_BYTES] + state_p[ROW_DICT + DICT_TOTAL]
     return 0

@@ -7,6 +7,7 @@ texts of what they hold. No row is ever a Python object.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -42,54 +43,55 @@ _WIDER: Final = {
 def json_lines(batch: pa.RecordBatch, *, bare: bool) -> memoryview:
     """The rows as NDJSON: each an object of all columns, or `bare` the value of the only one."""
     fields = list(batch.schema)
-    texts = json_texts(batch.column(0), fields[0]) if bare else _object(batch.columns, fields, batch.num_rows)
+    texts = json_texts(batch.column(0), fields[0]) if bare else _object(batch.columns, fields, batch.num_rows, to_json)
     lines = pc.binary_join_element_wise(texts, _scalar(""), _scalar("\n"))
     data = lines.buffers()[2]
     return memoryview(data)[: pc.sum(pc.binary_length(lines)).as_py() or 0] if data is not None else memoryview(b"")
 
 
-def json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
-    """The JSON text of each value; a null is `null`."""
+def json_texts(array: pa.Array, field: pa.Field, variants: Callable[[pa.Array], pa.Array] = to_json) -> pa.Array:
+    """The JSON text of each value; a null is `null`. `variants` makes the texts of Variants, wherever they are."""
     if is_variant_field(field):
-        return to_json(array).cast(_TEXT).fill_null("null")
+        return variants(array).cast(_TEXT).fill_null("null")
     kind = array.type
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         array = plain(array)
-        return json_texts(array, field.with_type(array.type))
+        return json_texts(array, field.with_type(array.type), variants)
     if pa.types.is_struct(kind):
         # StructArray.field knows nothing of the parent's nulls; they are put over the whole text.
-        texts = _object([array.field(k) for k in range(kind.num_fields)], list(kind), len(array))
+        texts = _object([array.field(k) for k in range(kind.num_fields)], list(kind), len(array), variants)
     elif pa.types.is_map(kind):
-        texts = _map(array)
+        texts = _map(array, variants)
     elif pa.types.is_nested(kind) and hasattr(kind, "value_field"):
         lengths = pc.fill_null(pc.list_value_length(array), 0)
-        texts = _joined(np.asarray(lengths, dtype=np.int64), json_texts(array.flatten(), kind.value_field), "[", "]")
+        texts = _joined(np.asarray(lengths, dtype=np.int64), json_texts(array.flatten(), kind.value_field, variants), "[", "]")
     else:
         return _leaf(array)
     return pc.if_else(array.is_valid(), texts, _scalar("null"))
 
 
-def _object(columns: list[pa.Array], fields: list[pa.Field], rows: int) -> pa.Array:
+def _object(columns: list[pa.Array], fields: list[pa.Field], rows: int, variants: Callable[[pa.Array], pa.Array]) -> pa.Array:
     pieces: list[pa.Scalar | pa.Array] = []
     for column, field in zip(columns, fields, strict=True):
         name = json.dumps(field.name, ensure_ascii=False)
-        pieces += (_scalar(("," if pieces else "{") + name + ":"), json_texts(column, field))
+        pieces += (_scalar(("," if pieces else "{") + name + ":"), json_texts(column, field, variants))
     if not pieces:
         return pa.array(["{}"] * rows, _TEXT)
     return pc.binary_join_element_wise(*pieces, _scalar("}"), _scalar(""))
 
 
-def _map(array: pa.MapArray) -> pa.Array:
+def _map(array: pa.MapArray, variants: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """A map as an object where its keys are strings, else as an array of objects with key and value."""
     kind = array.type
     offsets = np.asarray(array.offsets, dtype=np.int64)
     first, count = int(offsets[0]), int(offsets[-1] - offsets[0])
     keys, items = array.keys.slice(first, count), array.items.slice(first, count)
     if pa.types.is_string(kind.key_type) or pa.types.is_large_string(kind.key_type) or pa.types.is_string_view(kind.key_type):
-        entries = pc.binary_join_element_wise(json_texts(keys, kind.key_field), json_texts(items, kind.item_field), _scalar(":"))
+        values = json_texts(items, kind.item_field, variants)
+        entries = pc.binary_join_element_wise(json_texts(keys, kind.key_field, variants), values, _scalar(":"))
         return _joined(np.diff(offsets), entries, "{", "}")
     fields = [kind.key_field.with_name("key"), kind.item_field.with_name("value")]
-    return _joined(np.diff(offsets), _object([keys, items], fields, count), "[", "]")
+    return _joined(np.diff(offsets), _object([keys, items], fields, count, variants), "[", "]")
 
 
 def _joined(lengths: npt.NDArray[np.int64], texts: pa.Array, before: str, after: str) -> pa.Array:

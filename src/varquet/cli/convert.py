@@ -1,0 +1,101 @@
+"""`varquet convert`: Parquet files from one layout of Variants to another."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import time
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from varquet.cli.ingest import Compression
+from varquet.cli.output import JsonSwitch, Output
+
+__all__ = ["EXAMPLE", "TargetChoice", "convert"]
+
+EXAMPLE: Final = "Example: varquet convert draft.parquet events.parquet --layout parquet"
+
+_SHOWN: Final = 20
+
+
+class TargetChoice(enum.StrEnum):
+    """What the Variants of the files become."""
+
+    PARQUET = "parquet"
+    DRAFT = "draft"
+    UNSHREDDED = "unshredded"
+    JSON = "json"
+
+
+def convert(
+    sources: Annotated[list[str], typer.Argument(metavar="SRC", help="Parquet files, folders of them, or globs.", show_default=False)],
+    dest: Annotated[
+        Path, typer.Argument(metavar="DEST", help="The file to write; a folder where SRC is more than one file.", show_default=False)
+    ],
+    layout: Annotated[
+        TargetChoice,
+        typer.Option("--layout", help="The Parquet standard's, that of the first Spark draft, one unshredded column, or JSON text."),
+    ] = TargetChoice.PARQUET,
+    schema: Annotated[
+        str | None,
+        typer.Option("--schema", metavar="DDL|@FILE", help="The paths that become columns.", show_default="those that are columns now"),
+    ] = None,
+    json_column: Annotated[
+        list[str] | None,
+        typer.Option("--json-column", help="A column of JSON text that becomes a Variant; can be given again.", show_default="those known"),
+    ] = None,
+    compression: Annotated[Compression, typer.Option(help="The compression of the files.")] = Compression.ZSTD,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="VARQUET_THREADS or all cores")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    as_json: JsonSwitch = False,
+) -> None:
+    """Write Parquet files again with their Variants in another layout; every value is compared with itself on the way.
+
+    The number of values and the sum of their fingerprints are printed, and recorded in the footer of each file under
+    varquet.content. A value that would not be the same is an error, and leaves no file.
+    """
+    from varquet.cli.schemas import read_schema
+    from varquet.parquet.convert import convert as convert_files
+    from varquet.parquet.reader import files_of, open_file
+
+    out = Output.choose(as_json=as_json)
+    plan = None if schema is None else read_schema(schema)
+    started = time.monotonic()
+    source = sources[0] if len(sources) == 1 else sources
+    rows = sum(open_file(file).file.metadata.num_rows for file in files_of(source))
+    with out.progress("converting", rows) as advance:
+        converted = convert_files(
+            source,
+            dest,
+            layout.value,
+            plan,
+            json_columns=json_column or (),
+            overwrite=force,
+            compression=compression.value,
+            on_rows=advance,
+            threads=threads,
+        )
+    seconds = time.monotonic() - started
+    lines = [
+        ("files", f"{len(converted):,}"),
+        ("rows", f"{rows:,}"),
+        ("layout", layout.value),
+        ("written", f"{sum(file.size for file in converted):,} bytes"),
+        ("time", f"{seconds:.2f} s"),
+    ]
+    for file in converted[:_SHOWN]:
+        contents = ", ".join(f"{name} {content.values:,} values {content.fingerprint}" for name, content in file.contents.items())
+        lines.append(("verified", f"{file.path}: {contents or 'no Variants'}"))
+    if len(converted) > _SHOWN:
+        lines.append(("", f"and {len(converted) - _SHOWN:,} more; --json lists all"))
+    data = {
+        "layout": layout.value,
+        "rows": rows,
+        "seconds": round(seconds, 3),
+        "files": [dataclasses.asdict(file) for file in converted],
+    }
+    out.result(data, lines)
