@@ -51,6 +51,7 @@ format: $(VENV)/installed
 bench: $(VENV)/compiled
 	$(BIN)/python bench/columns.py $(BENCH_ARGS)
 	$(BIN)/python bench/files.py $(BENCH_ARGS)
+	$(BIN)/python bench/convert.py $(BENCH_ARGS)
 
 fuzz: $(VENV)/checked
 	$(BIN)/python fuzz/run.py $(FUZZ_ARGS)

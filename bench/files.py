@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 from data import Sample, texts
 from measure import Candidate, Facts, Job, Measurement, table
 from report import UNLIKE, Benchmark, everything, installed, run, times
 
-__all__ = ["BENCHMARK", "candidates", "ratios"]
+__all__ = ["BENCHMARK", "SCHEMA", "candidates", "folder", "ingest", "ratios"]
 
 WRITE: Final = "NDJSON to shredded Parquet"
 READ: Final = "read all of it as Variants"
@@ -67,12 +67,13 @@ def _has_java() -> bool:
     return found is not None
 
 
-def _folder() -> Path:
+def folder() -> Path:
+    """A new folder, which goes when the process ends."""
     import atexit
 
-    folder = Path(tempfile.mkdtemp(prefix="varquet-bench-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    made = Path(tempfile.mkdtemp(prefix="varquet-bench-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def _size(path: Path) -> int:
@@ -86,23 +87,31 @@ def _check(data: Sample, first: Sequence[str]) -> Facts:
     return {UNLIKE: sum(json.loads(text) != json.loads(source) for text, source in zip(first, given, strict=True))}
 
 
-def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
-    """`varquet ingest` without the command around it; `read_batches`, and a batch for each thread to `to_json`."""
-    from varquet import FileWriter, parse_json, read_batches, to_json, variant_field
+def ingest(data: Sample, path: Path, layout: Literal["parquet", "draft"], threads: int) -> Facts:
+    """`varquet ingest` without the command around it."""
+    from varquet import FileWriter, parse_json, variant_field
     from varquet.columns.ndjson import Lines, read_ndjson
 
-    path = _folder() / "events.parquet"
     schema = pa.schema([variant_field("v", shared_metadata=True)])
 
     def parse(lines: Lines) -> pa.RecordBatch:
         return pa.record_batch([parse_json(lines.texts, shared_metadata=True, threads=1)], schema=schema)
 
+    with FileWriter(path, schema, {"v": SCHEMA}, overwrite=True, layout=layout, threads=threads) as writer:
+        for part in data.parts:
+            for lines in read_ndjson(part):
+                writer.write(partial(parse, lines))
+    return {"rows": writer.written.rows}
+
+
+def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
+    """`varquet ingest`; `read_batches`, and a batch for each thread to `to_json`."""
+    from varquet import read_batches, to_json
+
+    path = folder() / "events.parquet"
+
     def write(count: int) -> Facts:
-        with FileWriter(path, schema, {"v": SCHEMA}, overwrite=True, threads=count) as writer:
-            for part in data.parts:
-                for lines in read_ndjson(part):
-                    writer.write(partial(parse, lines))
-        return {"rows": writer.written.rows, BYTES: _size(path)}
+        return {**ingest(data, path, "parquet", count), BYTES: _size(path)}
 
     def read(count: int) -> Facts:
         return {"rows": sum(batch.num_rows for batch in read_batches(path, threads=count))}
@@ -129,7 +138,7 @@ def duckdb_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
     """One COPY from its NDJSON reader, with the shredding named; a temporary table, or one aggregate over the column as JSON."""
     import duckdb
 
-    path = _folder() / "events.parquet"
+    path = folder() / "events.parquet"
     database = duckdb.connect()
     parts = ", ".join("'" + str(part).replace("'", "''") + "'" for part in data.parts)
 
@@ -173,7 +182,7 @@ def spark_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
     from pyspark.sql import SparkSession
 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    path = _folder() / "events"
+    path = folder() / "events"
     running: dict[int, SparkSession] = {}
 
     def session(count: int) -> SparkSession:

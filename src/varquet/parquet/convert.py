@@ -40,7 +40,7 @@ TargetLayout: TypeAlias = Literal["parquet", "draft", "unshredded", "json"]
 Plan: TypeAlias = "ShreddingSchema | str | Mapping[str | Position, ShreddingSchema | str]"
 
 # What is not put together needs no cache for it; larger batches cost less.
-BATCH_ROWS: Final = 65_536
+BATCH_ROWS: Final = 32_768
 
 _REPORT: Final = "nothing was written; please report it"
 _TARGETS: Final = ("parquet", "draft", "unshredded", "json")

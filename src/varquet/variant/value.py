@@ -26,6 +26,7 @@ from varquet.variant.equality import equal, logical_key
 from varquet.variant.json_text import json_string, parse_json, to_json
 from varquet.variant.model import Node
 from varquet.variant.python import from_python, to_python
+from varquet.variant.schema_of import schema_of
 
 __all__ = ["Variant"]
 
@@ -97,6 +98,13 @@ class Variant:
             return "object" if self._view[0] & 3 == BASIC_OBJECT else "array"
         kind = primitive_type(self._view, 0, len(self._view))
         return "boolean" if kind.family is Family.BOOLEAN else kind.name
+
+    def schema_of(self) -> str:
+        """The physical types of the whole value as text: `object<id: int8, tags: array<string>>`.
+
+        Comparisons and casts take 1, 1.00 and a 64-bit 1 for the same; this tells them apart.
+        """
+        return schema_of(self._node())
 
     @property
     def is_null(self) -> bool:

@@ -274,3 +274,21 @@ def test_walking_down_a_deep_value() -> None:
 def test_a_long_dictionary_is_not_read_for_a_scalar() -> None:
     metadata, _ = encode({f"{i}": Scalar(PRIMITIVES[0], None) for i in range(10)})
     assert Variant(metadata[:-1], b"\x0c\x07").type_name == "int8"
+
+
+@pytest.mark.parametrize(
+    ("text", "schema"),
+    [
+        ("null", "null"),
+        ("[true, false]", "array<boolean>"),
+        ("[1, 300, 1.00, 1e0, 12345678901234567890]", "array<decimal16(0) | decimal4(2) | double | int16 | int8>"),
+        ('{"b": {"x y": [{}]}, "a`": "s"}', "object<`a```: string, b: object<`x y`: array<object<>>>>"),
+    ],
+)
+def test_schema_of_tells_physical_types(text: str, schema: str) -> None:
+    assert Variant.from_json(text).schema_of() == schema
+    assert Variant.from_json('{"n": 123.00}').get("$.n").schema_of() == "decimal4(2)"  # type: ignore[union-attr]
+
+
+def test_schema_of_great_depth() -> None:
+    assert Variant.from_json("[" * 50_000 + "]" * 50_000).schema_of() == "array<" * 50_000 + ">" * 50_000
