@@ -14,7 +14,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -105,8 +104,9 @@ def ingest(data: Sample, path: Path, layout: Literal["parquet", "draft"], thread
 
 
 def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
-    """`varquet ingest`; `read_batches`, and a batch for each thread to `to_json`."""
+    """`varquet ingest`; `read_batches`, and the same with `to_json` in its threads."""
     from varquet import read_batches, to_json
+    from varquet.parquet.reader import open_file
 
     path = folder() / "events.parquet"
 
@@ -118,9 +118,8 @@ def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
 
     def read_text(count: int) -> Facts:
         rows, nulls = 0, 0
-        with ThreadPoolExecutor(count) as pool:
-            for text in pool.map(lambda batch: to_json(batch.column(0), threads=1), read_batches(path, threads=count)):
-                rows, nulls = rows + len(text), nulls + text.null_count
+        for text in open_file(str(path)).map_batches(lambda batch: to_json(batch.column(0), threads=1), threads=count):
+            rows, nulls = rows + len(text), nulls + text.null_count
         return {"rows": rows, "nulls": nulls}
 
     def check() -> Facts:

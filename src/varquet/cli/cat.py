@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Annotated, Final
 
@@ -35,16 +36,21 @@ def cat(
     """
     from varquet.parquet.json_rows import json_lines
     from varquet.parquet.positions import is_variant_field
-    from varquet.parquet.reader import read_batches
+    from varquet.parquet.reader import files_of, open_file
 
     if column is not None and columns is not None:
         raise VarquetError("expected --column or --columns, got both", hint="varquet cat --help")
     wanted = [column] if column is not None else columns.split(",") if columns is not None else None
     left = sys.maxsize if rows is None else rows
     # The rows are the result, and JSON already. No progress: on a terminal it would run into them.
-    for batch in read_batches(paths, wanted, batch_rows=max(1, min(left, _BATCH_ROWS))):
+    for path in files_of(paths):
         if left == 0:
             break
-        bare = column is not None or (batch.num_columns == 1 and is_variant_field(batch.schema.field(0)))
-        sys.stdout.buffer.write(json_lines(batch.slice(0, left), bare=bare))
-        left -= min(left, batch.num_rows)
+        file = open_file(path, wanted)
+        bare = column is not None or (len(file.schema) == 1 and is_variant_field(file.schema.field(0)))
+        written = functools.partial(json_lines, bare=bare)
+        for batch, lines in file.map_batches(lambda batch: (batch, written(batch)), batch_rows=max(1, min(left, _BATCH_ROWS))):  # noqa: B023
+            sys.stdout.buffer.write(lines if batch.num_rows <= left else written(batch.slice(0, left)))
+            left -= min(left, batch.num_rows)
+            if left == 0:
+                break
