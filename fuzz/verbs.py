@@ -207,6 +207,10 @@ def _fingerprint(rows: list[Row], good: list[int]) -> None:
     for row in sorted(set(range(len(rows))) - set(good)):
         with contextlib.suppress(VarquetError):
             vq.fingerprint(_column([rows[row]]), threads=1)
+        with contextlib.suppress(VarquetError):
+            vq.profile(_column([rows[row]]), threads=1)
+    counted = _called("profile", vq.profile, _column([rows[row] for row in good]), threads=1, most_names=20)
+    _demand(counted.values == len(good), "profile", "does not count all rows")
 
 
 def _longest_name(metadata: bytes) -> int:

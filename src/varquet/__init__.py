@@ -11,6 +11,7 @@
     inspect(path)                 what is in the columns of such files, path by path
     convert(src, dest, layout)    files from one layout to another, every value verified
     diff(left, right)             whether two datasets hold the same values, and where they do not
+    profile(data)                 exact facts about every path: types, counts, ranges, sizes; profiles of parts merge
     fingerprint(column)           a number for every value that is the same for equal ones
     ShreddingSchema               which paths become columns: "id bigint, user struct<name: string>"
     Variant                       one value, as a person handles it
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from varquet.parquet.reader import read, read_batches
     from varquet.parquet.writer import FileWriter, WrittenFile, write
     from varquet.paths import Path
+    from varquet.profiles.facts import PathFacts, Profile
+    from varquet.profiles.profiling import profile
     from varquet.schema import ShreddingSchema
     from varquet.variant.python import Timestamp
     from varquet.variant.value import Variant
@@ -69,6 +72,8 @@ __all__ = [
     "ParsedJson",
     "Path",
     "PathError",
+    "PathFacts",
+    "Profile",
     "SchemaError",
     "ShreddingSchema",
     "Timestamp",
@@ -84,6 +89,7 @@ __all__ = [
     "inspect",
     "is_variant_type",
     "parse_json",
+    "profile",
     "read",
     "read_batches",
     "shred",
@@ -122,6 +128,8 @@ _HOMES: Final = {
     "varquet.parquet.inspect": ("Inspection", "inspect"),
     "varquet.parquet.reader": ("read", "read_batches"),
     "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),
+    "varquet.profiles.facts": ("PathFacts", "Profile"),
+    "varquet.profiles.profiling": ("profile",),
     "varquet.schema": ("ShreddingSchema",),
     "varquet.paths": ("Path",),
     "varquet.variant.python": ("Timestamp",),

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import varquet as vq
-from varquet.cli import sources
 from varquet.cli.main import main
+from varquet.parquet import sources
 from varquet.samples import generate
 
 LINES = ['{"a":1,"b":"x"}', '{"a":"one","c":[1.10,null]}', "null", "[1e3]"]
@@ -210,7 +210,10 @@ class TestErrors:
             (["in.ndjson", "empty", "--force"], "expected the name of an ordinary file, got empty, which is something else"),
             (["in.ndjson", "out.parquet", "--schema", "a strange"], "expected .* got .*strange.*"),
             (["in.ndjson", "out.parquet", "--schema", "@none"], "No such file or directory: none"),
-            (["in.ndjson", "out.parquet", "--column", "x"], "expected --column with Parquet files only, got x with NDJSON. Hint: .*"),
+            (
+                ["in.ndjson", "out.parquet", "--column", "x"],
+                "expected the name of a column with Parquet files only, got x with NDJSON. Hint: .*",
+            ),
             (["in.ndjson", "out.parquet", "--row-group-rows", "0"], ".*'--row-group-rows'.* Hint: varquet ingest --help"),
             (["in.ndjson", "out.parquet", "--compression", "zip"], ".*'zip'.* Hint: varquet ingest --help"),
             (["in.ndjson"], "Missing argument.* Hint: varquet ingest --help"),
@@ -269,7 +272,7 @@ class TestParquet:
         pq.write_table(self.table(pa.array(LINES), other=pa.array(list("wxyz"))), "in.parquet")
         message = failure(capsys, "in.parquet", "out.parquet")
         assert message == (
-            "expected in.parquet to have one Variant column or one column of JSON text, got several: doc, other. Hint: name it by --column"
+            "expected in.parquet to have one Variant column or one column of JSON text, got several: doc, other. Hint: name the column"
         )
         ingest(capsys, "in.parquet", "out.parquet", "--column", "doc")
         assert texts(column="doc") == ROWS
@@ -293,7 +296,10 @@ class TestParquet:
         [
             (["in.parquet", "--column", "none"], "expected a column of in.parquet, got none. Hint: they are id, doc"),
             (["in.parquet", "--column", "id"], "expected a Variant column or a column of JSON text, got id of in.parquet, which is int64"),
-            (["in.parquet", "--output-column", "id"], "expected --output-column to be a new name, got id, which in.parquet has. Hint: .*"),
+            (
+                ["in.parquet", "--output-column", "id"],
+                "expected the output column to be a new name, got id, which in.parquet has. Hint: .*",
+            ),
             (["in.parquet", "in.ndjson"], "expected files of one kind, got in.parquet, which is Parquet, and in.ndjson, which is not"),
             (
                 ["in.parquet", "more.parquet"],

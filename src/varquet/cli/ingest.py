@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from varquet.cli.sources import Batch, Refused
+    from varquet.parquet.sources import Batch, Refused
 
 __all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "OnError", "ingest"]
 
@@ -110,8 +110,8 @@ def ingest(
     target = check_new_file(dest, force=force)
     # Behind the cheap checks: help and wrong calls need no Arrow.
     from varquet.cli.schemas import read_schema
-    from varquet.cli.sources import find_sources, open_source
     from varquet.columns.threads import thread_count
+    from varquet.parquet.sources import find_sources, open_source
     from varquet.parquet.writer import ROW_GROUP_ROWS, FileWriter
     from varquet.schema import ShreddingSchema
 
@@ -197,6 +197,6 @@ class _Found:
     @property
     def first(self) -> list[Refused]:
         """The first few in the order of the rows."""
-        from varquet.cli.sources import FIRST_REFUSED
+        from varquet.parquet.sources import FIRST_REFUSED
 
         return [one for _, _, _, first in sorted(self.batches, key=lambda batch: batch[0]) for one in first][:FIRST_REFUSED]

@@ -16,14 +16,27 @@ from typing import Final
 
 from varquet.errors import UnsupportedTypeError
 
-__all__ = ["ACTIVE", "REASON", "extract", "fingerprint", "load", "parse_json", "share", "shred", "to_json", "unshred", "validate"]
+__all__ = [
+    "ACTIVE",
+    "REASON",
+    "extract",
+    "fingerprint",
+    "load",
+    "parse_json",
+    "profile",
+    "share",
+    "shred",
+    "to_json",
+    "unshred",
+    "validate",
+]
 
 BUILDS: Final = {
     "compiled": "varquet.kernels.compiled",
     "checked": "varquet.kernels.checked",
     "interpreted": "varquet.kernels.source",
 }
-_VERBS: Final = ("parse_json", "to_json", "extract", "validate", "shred", "unshred", "share", "fingerprint")
+_VERBS: Final = ("parse_json", "to_json", "extract", "validate", "shred", "unshred", "share", "fingerprint", "profile")
 
 
 def load(build: str) -> dict[str, ModuleType]:
@@ -59,3 +72,4 @@ shred: ModuleType = _modules["shred"]
 unshred: ModuleType = _modules["unshred"]
 share: ModuleType = _modules["share"]
 fingerprint: ModuleType = _modules["fingerprint"]
+profile: ModuleType = _modules["profile"]

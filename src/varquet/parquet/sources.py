@@ -1,4 +1,4 @@
-"""What `varquet ingest` reads: NDJSON and Parquet files as batches with one Variant column to be shredded.
+"""NDJSON and Parquet files as batches with one Variant column: what is ingested and what is profiled.
 
 NDJSON is cut into blocks; a Parquet file gives its batches with the JSON text of one column parsed, or its Variants as they
 are, and all other columns beside it. Parsing is left to the threads that shred: sources give what makes a batch.
@@ -122,7 +122,8 @@ def open_source(
     if not parquet:
         if column is not None:
             raise VarquetError(
-                f"expected --column with Parquet files only, got {column} with NDJSON", hint="--output-column names the result"
+                f"expected the name of a column with Parquet files only, got {column} with NDJSON",
+                hint="the output column names the result",
             )
         return _ndjson_source(files, output_column or _COLUMN, duplicate_keys, threads)
     if len(parquet) < len(files):
@@ -229,7 +230,7 @@ def _only_column(file: str, opened: OpenFile) -> str:
     if len(found) == 1:
         return str(found[0])
     kinds = f"several: {', '.join(found)}" if found else "none"
-    raise VarquetError(f"expected {file} to have one Variant column or one column of JSON text, got {kinds}", hint="name it by --column")
+    raise VarquetError(f"expected {file} to have one Variant column or one column of JSON text, got {kinds}", hint="name the column")
 
 
 def _schema_of(file: str, opened: OpenFile, name: str, target: str) -> pa.Schema:
@@ -239,7 +240,7 @@ def _schema_of(file: str, opened: OpenFile, name: str, target: str) -> pa.Schema
         raise VarquetError(f"expected a column of {file}, got {name}", hint=f"they are {names}")
     field = opened.schema.field(index)
     if target != name and target in opened.schema.names:
-        raise VarquetError(f"expected --output-column to be a new name, got {target}, which {file} has", hint=f"its columns are {names}")
+        raise VarquetError(f"expected the output column to be a new name, got {target}, which {file} has", hint=f"its columns are {names}")
     if is_variant_field(field):
         return opened.schema.set(index, field.with_name(target))
     if not _is_text(field.type):

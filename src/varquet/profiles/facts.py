@@ -1,0 +1,369 @@
+"""Profiles: exact facts about the paths of a variant column, which add up.
+
+A profile has a row of numbers for each path. Counts are sums, ranges are smallest and largest, sketches are largest: all of them
+are the same in whatever order rows and parts come, so that profiles of parts merge to the profile of the whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.ipc
+
+from varquet.errors import VarquetError
+from varquet.kernels.source import profile as kernel
+from varquet.schema import ELEMENT, display_path
+from varquet.schema.walk import Step
+
+__all__ = ["OTHERS", "TYPE_NAMES", "PathFacts", "Profile", "Steps"]
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+
+class _Others:
+    """The step to all fields of an object whose names are too many to be counted one by one."""
+
+    def __repr__(self) -> str:
+        return "OTHERS"
+
+    def __reduce__(self) -> str:
+        return "OTHERS"
+
+
+OTHERS: Final = _Others()
+
+Steps: TypeAlias = "tuple[Step | _Others, ...]"
+
+TYPE_NAMES: Final = (
+    "null", "boolean", "int8", "int16", "int32", "int64", "double", "decimal4", "decimal8", "decimal16", "date", "timestamp",
+    "timestamp_ntz", "float", "binary", "string", "time", "timestamp_nanos", "timestamp_ntz_nanos", "uuid", "object", "array",
+)  # fmt: skip
+"""The types in the order in which profiles count them."""
+
+INTEGERS: Final = ("int8", "int16", "int32", "int64")
+DECIMALS: Final = ("decimal4", "decimal8", "decimal16")
+
+# The numbers of a path, in the order in which they are kept.
+_COUNT, _ROWS, _BYTES, _ITEMS, _SHORTEST, _LONGEST, _DIGITS, _SCALE = range(8)
+_TYPES = 8
+_LOW = _TYPES + kernel.TYPE_COUNT
+_HIGH = _LOW + kernel.TYPE_COUNT
+_FIRST = _HIGH + kernel.TYPE_COUNT
+WIDTH: Final = _FIRST + kernel.TYPE_COUNT
+KERNEL_COLUMNS: Final = [
+    kernel.COUNT,
+    kernel.ROWS,
+    kernel.BYTES,
+    kernel.ITEMS,
+    kernel.SHORTEST,
+    kernel.LONGEST,
+    kernel.DIGITS,
+    kernel.SCALE,
+    *(kernel.TYPES + kernel.TYPE_SLOTS * k + slot for slot in range(kernel.TYPE_SLOTS) for k in range(kernel.TYPE_COUNT)),
+]
+"""Where the kernel has them."""
+
+_SMALLEST: Final = np.zeros(WIDTH, bool)
+_SMALLEST[[_SHORTEST, *range(_LOW, _HIGH), *range(_FIRST, WIDTH)]] = True
+_LARGEST: Final = np.zeros(WIDTH, bool)
+_LARGEST[[_LONGEST, _DIGITS, _SCALE, *range(_HIGH, _FIRST)]] = True
+_SUMS: Final = ~(_SMALLEST | _LARGEST)
+
+_NOTHING_SMALLER: Final = kernel.LARGEST
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PathFacts:
+    """What is known of one path."""
+
+    steps: Steps
+    numbers: Ints
+    sketch: Bytes
+
+    @property
+    def path(self) -> str:
+        """The path as people write it: $.a.b[*].c; `$.a.*` are the fields of $.a that are not counted one by one."""
+        shown = display_path([step for step in self.steps if not isinstance(step, _Others)])
+        return shown + (".*" if self.steps and isinstance(self.steps[-1], _Others) else "")
+
+    @property
+    def count(self) -> int:
+        """How many values there are; more than one for a row only within arrays."""
+        return int(self.numbers[_COUNT])
+
+    @property
+    def rows(self) -> int:
+        """How many rows have such a value."""
+        return int(self.numbers[_ROWS])
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all values, with everything below them."""
+        return int(self.numbers[_BYTES])
+
+    @property
+    def types(self) -> dict[str, int]:
+        """How many values there are of each physical type that occurs."""
+        counts = self.numbers[_TYPES : _TYPES + kernel.TYPE_COUNT].tolist()
+        return {name: count for name, count in zip(TYPE_NAMES, counts, strict=True) if count}
+
+    @property
+    def nulls(self) -> int:
+        """How many values are Variant nulls."""
+        return int(self.numbers[_TYPES])
+
+    def of(self, *types: str) -> int:
+        """How many values are of one of these types."""
+        return sum(int(self.numbers[_TYPES + TYPE_NAMES.index(name)]) for name in types)
+
+    @property
+    def integer_range(self) -> tuple[int, int] | None:
+        """The smallest and largest integer."""
+        places = [TYPE_NAMES.index(name) for name in INTEGERS]
+        if not self.of(*INTEGERS):
+            return None
+        return min(int(self.numbers[_LOW + k]) for k in places), max(int(self.numbers[_HIGH + k]) for k in places)
+
+    @property
+    def decimal_digits(self) -> tuple[int, int] | None:
+        """The most digits before the point and behind it that a decimal has."""
+        return (int(self.numbers[_DIGITS]), int(self.numbers[_SCALE])) if self.of(*DECIMALS) else None
+
+    @property
+    def array_lengths(self) -> tuple[int, int, int] | None:
+        """The shortest and longest array, and the elements of all."""
+        if not self.of("array"):
+            return None
+        return int(self.numbers[_SHORTEST]), int(self.numbers[_LONGEST]), int(self.numbers[_ITEMS])
+
+    def first_row(self, type: str) -> int | None:
+        """The first row that has a value of this type."""
+        row = int(self.numbers[_FIRST + TYPE_NAMES.index(type)])
+        return None if row == _NOTHING_SMALLER else row
+
+    def bounds(self, type: str) -> tuple[Any, Any] | None:
+        """The smallest and largest value of a type; of strings, binary and uuids their first eight bytes, of decimals nothing."""
+        place = TYPE_NAMES.index(type)
+        low, high = int(self.numbers[_LOW + place]), int(self.numbers[_HIGH + place])
+        if low > high:
+            return None
+        if type in ("string", "binary", "uuid"):
+            return _prefix(low), _prefix(high)
+        if type in ("double", "float"):
+            return _floating(low, type), _floating(high, type)
+        return (bool(low), bool(high)) if type == "boolean" else (low, high)
+
+    @property
+    def distinct(self) -> int:
+        """About how many different values there are, containers and nulls not among them: off by 7 % as a rule.
+
+        1 and 1.0 count as two, and long texts that differ only in their middle as one.
+        """
+        return estimate(self.sketch)
+
+
+def _prefix(number: int) -> bytes:
+    return ((number + (1 << 63)) & ((1 << 64) - 1)).to_bytes(8, "big").rstrip(b"\x00")
+
+
+def _floating(number: int, type: str) -> float:
+    if type == "float":
+        bits = number if number >= 0 else number ^ 0x7FFFFFFF
+        return float(np.int32(bits).view(np.float32))
+    bits = number if number >= 0 else number ^ kernel.LARGEST
+    return float(np.int64(bits).view(np.float64))
+
+
+def estimate(registers: Bytes) -> int:
+    """How many different values went into a sketch (HyperLogLog, with linear counting where there are few)."""
+    size = len(registers)
+    zeros = int(np.count_nonzero(registers == 0))
+    if zeros == size:
+        return 0
+    raw = 0.7213 / (1 + 1.079 / size) * size * size / float(np.sum(np.exp2(-registers.astype(np.float64))))
+    if raw <= 2.5 * size and zeros:
+        raw = size * float(np.log(size / zeros))
+    return round(raw)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What is in a variant column: facts for every path, in the order of the paths."""
+
+    rows: int
+    """All rows, SQL NULLs among them."""
+    nulls: int
+    """SQL NULLs."""
+    paths: tuple[Steps, ...]
+    numbers: Ints
+    """A row for each path."""
+    sketches: Bytes
+    closed: Mapping[Steps, frozenset[str]] = field(default_factory=dict)
+    """Objects with more names than are counted one by one: those that are, because they may be frequent."""
+    is_exact: bool = True
+    """Whether all of these names were counted in all rows; if not, another pass over the rows will do so."""
+    share: float = 0.01
+    """What share of the rows makes a name of such an object frequent."""
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __iter__(self) -> Iterator[PathFacts]:
+        return (PathFacts(steps, self.numbers[k], self.sketches[k]) for k, steps in enumerate(self.paths))
+
+    def __getitem__(self, path: str) -> PathFacts:
+        found = next((facts for facts in self if facts.path == path), None)
+        if found is None:
+            raise KeyError(path)
+        return found
+
+    @property
+    def values(self) -> int:
+        """Rows that are not SQL NULL."""
+        return self.rows - self.nulls
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Profile):
+            return NotImplemented
+        return self.digest() == other.digest()
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def digest(self) -> str:
+        """A hash of all counts and ranges, in hexadecimal: the same for the same data in whatever order and parts.
+
+        Row numbers, which depend on where counting began, and the sketches are not in it.
+        """
+        said = [_VERSION, self.rows, self.nulls, [_plain(steps) for steps in self.paths]]
+        made = hashlib.sha256(json.dumps(said).encode())
+        made.update(np.ascontiguousarray(self.numbers[:, :_FIRST], "<i8").tobytes())
+        return made.hexdigest()
+
+    def merge(self, *others: Profile) -> Profile:
+        """The profile of all rows of these profiles, in any order and grouping."""
+        return merge((self, *others))
+
+    def to_bytes(self) -> bytes:
+        """All of it, compressed; `from_bytes` reads it."""
+        columns = [
+            pa.array([json.dumps(_plain(steps)) for steps in self.paths], pa.string()),
+            pa.FixedSizeListArray.from_arrays(pa.array(self.numbers.reshape(-1), pa.int64()), WIDTH),
+            pa.FixedSizeBinaryArray.from_buffers(pa.binary(kernel.SKETCH), len(self.paths), [None, pa.py_buffer(self.sketches.tobytes())]),
+        ]
+        about = {
+            "version": _VERSION,
+            "rows": self.rows,
+            "nulls": self.nulls,
+            "closed": [[_plain(steps), sorted(names)] for steps, names in self.closed.items()],
+            "is_exact": self.is_exact,
+            "share": self.share,
+        }
+        table = pa.table(columns, names=["path", "numbers", "sketch"]).replace_schema_metadata({"varquet.profiles": json.dumps(about)})
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+            writer.write_table(table)
+        return sink.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Profile:
+        """The profile that `to_bytes` wrote."""
+        try:
+            table = pa.ipc.open_stream(data).read_all().combine_chunks()
+            about = json.loads((table.schema.metadata or {})[b"varquet.profiles"])
+        except (pa.ArrowInvalid, KeyError, ValueError) as error:
+            raise VarquetError("expected the bytes of a profile, got something else") from error
+        if about["version"] != _VERSION:
+            raise VarquetError(f"expected a profile of version {_VERSION}, got {about['version']}", hint="profile the data again")
+        count = len(table)
+        numbers = np.array(table["numbers"].combine_chunks().flatten(), np.int64).reshape(count, WIDTH)
+        sketches = np.frombuffer(b"".join(table["sketch"].to_pylist()), np.uint8).reshape(count, kernel.SKETCH)
+        return cls(
+            about["rows"],
+            about["nulls"],
+            tuple(_steps(json.loads(text)) for text in table["path"].to_pylist()),
+            numbers,
+            sketches,
+            {_steps(plain): frozenset(names) for plain, names in about["closed"]},
+            about["is_exact"],
+            about["share"],
+        )
+
+
+def empty() -> Profile:
+    """The profile of no rows."""
+    return Profile(0, 0, (), np.zeros((0, WIDTH), np.int64), np.zeros((0, kernel.SKETCH), np.uint8))
+
+
+def merge(profiles: Iterable[Profile]) -> Profile:
+    """The profile of all rows of these profiles."""
+    parts = list(profiles)
+    paths = sorted({steps for part in parts for steps in part.paths}, key=sort_key)
+    place = {steps: k for k, steps in enumerate(paths)}
+    numbers, sketches = nothing(len(paths)), np.zeros((len(paths), kernel.SKETCH), np.uint8)
+    closed: dict[Steps, frozenset[str]] = {}
+    for part in parts:
+        at = np.array([place[steps] for steps in part.paths], np.int64)
+        add(numbers, at, part.numbers)
+        sketches[at] = np.maximum(sketches[at], part.sketches)
+        for steps, names in part.closed.items():
+            closed[steps] = closed.get(steps, frozenset()) | names
+    # What is frequent in the whole is frequent in some part: those are the names that matter.
+    for part in parts:
+        frequent = part.numbers[:, _ROWS] >= part.share * part.values
+        for steps, is_frequent in zip(part.paths, frequent.tolist(), strict=True):
+            above = steps[:-1]
+            if is_frequent and above in closed and above not in part.closed and steps and isinstance(steps[-1], str):
+                closed[above] |= {steps[-1]}
+    # A part that has too many names itself must have counted all of them.
+    is_exact = all(part.is_exact and all(closed[steps] == names for steps, names in part.closed.items()) for part in parts)
+    rows, nulls = sum(part.rows for part in parts), sum(part.nulls for part in parts)
+    return Profile(rows, nulls, tuple(paths), numbers, sketches, closed, is_exact, min((part.share for part in parts), default=0.01))
+
+
+def nothing(paths: int) -> Ints:
+    """Numbers to which others can be added."""
+    numbers = np.zeros((paths, WIDTH), np.int64)
+    numbers[:, _SMALLEST] = _NOTHING_SMALLER
+    numbers[:, _LARGEST] = -_NOTHING_SMALLER - 1
+    return numbers
+
+
+def add(numbers: Ints, at: Ints, others: Ints) -> None:
+    """Take the numbers of other rows of the same paths, each path once, into these."""
+    numbers[np.ix_(at, _SUMS)] += others[:, _SUMS]
+    numbers[np.ix_(at, _SMALLEST)] = np.minimum(numbers[np.ix_(at, _SMALLEST)], others[:, _SMALLEST])
+    numbers[np.ix_(at, _LARGEST)] = np.maximum(numbers[np.ix_(at, _LARGEST)], others[:, _LARGEST])
+
+
+def together(numbers: Ints) -> Ints:
+    """One row of numbers for several."""
+    made: Ints = np.where(_SMALLEST, numbers.min(axis=0), np.where(_LARGEST, numbers.max(axis=0), numbers.sum(axis=0)))
+    return made[np.newaxis]
+
+
+def sort_key(steps: Steps) -> list[tuple[int, bytes]]:
+    """Names by their bytes, before them elements, behind them all others."""
+    return [
+        (2, b"") if isinstance(step, _Others) else (1, step.encode("utf-8", "surrogatepass")) if isinstance(step, str) else (0, b"")
+        for step in steps
+    ]
+
+
+def _plain(steps: Steps) -> list[Any]:
+    """Steps for JSON: names, 0 for elements, 1 for others."""
+    return [step if isinstance(step, str) else 1 if isinstance(step, _Others) else 0 for step in steps]
+
+
+def _steps(plain: list[Any]) -> Steps:
+    return tuple(step if isinstance(step, str) else OTHERS if step == 1 else ELEMENT for step in plain)

@@ -1,0 +1,53 @@
+"""Objects with data for names: what is rare in them becomes one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from varquet.profiles.facts import OTHERS, Profile, Steps, add, nothing, sort_key, together
+
+__all__ = ["folded"]
+
+_ROWS_AND_COUNT = (1, 0)
+
+
+def folded(profile: Profile, most_names: int) -> Profile:
+    """Without the names of objects with more than `most_names` that are not frequent.
+
+    What is left is the same whichever of the rare names were counted one by one. Below rare names nothing is kept.
+    """
+    names: dict[Steps, list[Steps]] = {}
+    for steps in profile.paths:
+        if steps and isinstance(steps[-1], str):
+            names.setdefault(steps[:-1], []).append(steps)
+    large = {above for above, below in names.items() if len(below) > most_names} | set(profile.closed)
+    if not large:
+        return profile
+    place = {steps: k for k, steps in enumerate(profile.paths)}
+    least = profile.share * profile.values
+    rows, count = _ROWS_AND_COUNT
+    rare = {steps for above in large for steps in names.get(above, ()) if profile.numbers[place[steps], rows] < least}
+    others = {above: [*(steps for steps in names.get(above, ()) if steps in rare)] for above in large}
+    kept = [steps for steps in profile.paths if not _is_below(steps, rare)]
+    made = sorted({*kept, *((*above, OTHERS) for above, gone in others.items() if gone)}, key=sort_key)
+    target = {steps: k for k, steps in enumerate(made)}
+    numbers, sketches = nothing(len(made)), np.zeros((len(made), profile.sketches.shape[1]), np.uint8)
+    at = np.array([target[steps] for steps in kept], np.int64)
+    source = np.array([place[steps] for steps in kept], np.int64)
+    add(numbers, at, profile.numbers[source])
+    sketches[at] = profile.sketches[source]
+    for above, gone in others.items():
+        if gone:
+            source, k = np.array([place[steps] for steps in gone], np.int64), target[*above, OTHERS]
+            add(numbers, np.array([k]), together(profile.numbers[source]))
+            sketches[k] = np.maximum(sketches[k], profile.sketches[source].max(axis=0))
+    for steps, k in target.items():
+        if steps and steps[-1] is OTHERS:
+            # How many rows have any of several names is not to be had from how many have each.
+            numbers[k, rows] = numbers[k, count]
+    closed = {above: frozenset(str(steps[-1]) for steps in names.get(above, ()) if steps not in rare) for above in large}
+    return Profile(profile.rows, profile.nulls, tuple(made), numbers, sketches, closed, profile.is_exact, profile.share)
+
+
+def _is_below(steps: Steps, rare: set[Steps]) -> bool:
+    return any(steps[:length] in rare for length in range(1, len(steps) + 1))

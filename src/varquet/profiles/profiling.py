@@ -1,0 +1,177 @@
+"""`profile`: exact facts about every path of a variant column, from whatever holds one."""
+
+from __future__ import annotations
+
+import functools
+import os
+import queue
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from varquet.columns.arrow import Bytes, Column, Ints, Spans, VariantSlice, chunks_of, is_variant_type, plain, slices, variant_children
+from varquet.columns.findings import finding
+from varquet.columns.fingerprint import fingerprint_spans
+from varquet.columns.parse_json import parse_json
+from varquet.columns.threads import in_order, thread_count
+from varquet.errors import UnsupportedTypeError
+from varquet.parquet.json_rows import json_texts
+from varquet.parquet.positions import is_variant_field
+from varquet.parquet.sources import find_sources, open_source
+from varquet.profiles.builder import Builder
+from varquet.profiles.facts import Profile, Steps, empty, merge
+from varquet.profiles.folding import folded
+
+__all__ = ["MOST_NAMES", "SHARE", "profile"]
+
+MOST_NAMES: Final = 16_384
+SHARE: Final = 0.01
+
+_ROWS_PER_SLICE: Final = 16_384
+_BYTES_PER_SLICE: Final = 8 << 20
+
+Data: TypeAlias = "Column | pa.Table | pa.RecordBatch | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+
+
+def profile(
+    data: Data,
+    column: str | None = None,
+    *,
+    most_names: int = MOST_NAMES,
+    share: float = SHARE,
+    sample: float = 1.0,
+    candidates: Mapping[Steps, frozenset[str]] | None = None,
+    on_rows: Callable[[int], None] | None = None,
+    threads: int | None = None,
+) -> Profile:
+    """Count what is in a variant column, path by path.
+
+    All counts and ranges are exact, and the same for any order and any cut of the rows; so is the profile that `merge` makes
+    of the profiles of parts. An object whose names are data (more than `most_names` of them) keeps those that are in a `share` of
+    the rows, counted exactly, and one row of facts for all others; finding them takes another pass over the data. Where parts
+    are profiled apart and the merged profile is not exact, profile them again with the merged profile's `closed` as candidates,
+    merge, and take what `folded` makes of it.
+
+    Args:
+        data: a variant column, a column of JSON text or maps, a table or batch with one, or NDJSON or Parquet files, folders, globs.
+        column: its name, where there are several.
+        most_names: how many different names of one object are counted one by one.
+        share: names of larger objects are kept that this share of the rows has.
+        sample: count this share of the values: always the same ones, whatever the order; all by default.
+        candidates: names of objects with too many, from other parts of the data; then there is one pass only.
+        on_rows: told how many more rows have been counted, in every pass.
+        threads: how many threads to use; by default VARQUET_THREADS or all cores.
+    """
+    if not 0 < sample <= 1:
+        raise UnsupportedTypeError(f"expected a sample between 0 and 1, got {sample}")
+    if not 0 < share <= 1:
+        raise UnsupportedTypeError(f"expected a share between 0 and 1, got {share}")
+    if most_names < 1:
+        raise UnsupportedTypeError(f"expected at least one name to be counted, got {most_names}")
+    count = thread_count(threads)
+    closed: Mapping[Steps, frozenset[str]] = candidates or {}
+    while True:
+        counting = _Counting(most_names, share, sample, closed, on_rows or (lambda _: None))
+        found = counting.run(_columns(data, column, count), count)
+        if candidates is not None:
+            return found
+        if found.is_exact:
+            return folded(found, most_names)
+        closed = found.closed
+
+
+class _Counting:
+    """One pass over the rows."""
+
+    def __init__(
+        self, most_names: int, share: float, sample: float, closed: Mapping[Steps, frozenset[str]], on_rows: Callable[[int], None]
+    ) -> None:
+        self.make = functools.partial(Builder, most_names, share, closed)
+        self.sample = sample
+        self.on_rows = on_rows
+        self.builders: queue.SimpleQueue[Builder] = queue.SimpleQueue()
+
+    def run(self, columns: Iterable[Callable[[], Column]], threads: int) -> Profile:
+        for rows in in_order(self.count, self.numbered(columns), threads):
+            self.on_rows(rows)
+        parts = [empty()]
+        while not self.builders.empty():
+            parts.append(self.builders.get().profile())
+        return merge(parts)
+
+    def numbered(self, columns: Iterable[Callable[[], Column]]) -> Iterator[tuple[VariantSlice, int]]:
+        before = 0
+        for make in columns:
+            for chunk in chunks_of(make()):
+                variants = variant_children(chunk)
+                size = int(variants.value.offsets[-1] - variants.value.offsets[0])
+                for first, last in slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE):
+                    yield variants.slice(first, last), before + first
+                before += len(variants)
+
+    def count(self, task: tuple[VariantSlice, int]) -> int:
+        part, first = task
+        try:
+            builder = self.builders.get_nowait()
+        except queue.Empty:
+            builder = self.make()
+        # What fails is raised, and the whole profile with it: the builder need not come back.
+        builder.add(part, first, None if self.sample == 1 else _chosen(part, self.sample, first))
+        self.builders.put(builder)
+        return len(part)
+
+
+def _chosen(part: VariantSlice, share: float, first: int) -> Bytes:
+    """1 for the rows whose fingerprints are small enough: the same ones wherever they stand."""
+    numbers: Ints = np.zeros(len(part), np.int64)
+    status: Ints = np.zeros(len(part), np.int64)
+    values = Spans(part.value.data, part.value.offsets[:-1], part.value.offsets[1:], part.valid)
+    rows = np.arange(len(part), dtype=np.int64)
+    fingerprint_spans(part.metadata, values, rows, 0, numbers, np.zeros(len(part), np.int64), status)
+    bad = np.flatnonzero(status)
+    if len(bad):
+        raise finding(int(status[bad[0]]), first + int(bad[0]))
+    chosen: Bytes = (numbers.view(np.uint64) < np.uint64(int(share * (1 << 64)))).astype(np.uint8)
+    return chosen
+
+
+def _columns(data: Data, column: str | None, threads: int) -> Iterator[Callable[[], Column]]:
+    """What makes the variant columns of the data, one behind the other."""
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        if column is not None:
+            raise UnsupportedTypeError(f"expected no name for the only column, got {column!r}")
+        yield lambda: _variants(data, pa.field("data", data.type))
+        return
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        field = data.schema.field(_only(data.schema) if column is None else column)
+        yield lambda: _variants(data.column(field.name), field)
+        return
+    names = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    source = open_source(find_sources(names), column=column, output_column=None, duplicate_keys="last", threads=threads)
+    for make in source.batches(lambda _: None):
+        batch = make()
+        if batch.refused:
+            raise batch.first_refused[0].error()
+        yield lambda batch=batch: batch.rows.column(source.column)  # type: ignore[misc]
+
+
+def _only(schema: pa.Schema) -> str:
+    found = [field.name for field in schema if is_variant_field(field)]
+    if len(found) != 1:
+        raise UnsupportedTypeError(
+            f"expected a table with one Variant column, got {', '.join(found) or 'none'}",
+            hint="name the column, which are " + ", ".join(map(repr, schema.names)),
+        )
+    return str(found[0])
+
+
+def _variants(column: Column, field: pa.Field) -> Column:
+    kind = plain(pa.nulls(0, column.type)).type
+    if is_variant_type(kind):
+        return column
+    if pa.types.is_map(kind):
+        texts = [json_texts(chunk, field.with_type(chunk.type)) for chunk in chunks_of(column)]
+        return parse_json(pa.chunked_array(texts, pa.large_string()), duplicate_keys="last", shared_metadata=True)
+    return parse_json(column, duplicate_keys="last", shared_metadata=True)

@@ -1,0 +1,66 @@
+"""The facts of a profile counted by hand: the twin of the kernel, one value at a time."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from varquet.profiles.facts import Steps
+from varquet.schema import ELEMENT
+from varquet.types import Family
+from varquet.variant.decimals import unscaled_and_scale
+from varquet.variant.model import Node, Scalar
+
+__all__ = ["count_by_hand", "type_name"]
+
+
+def type_name(node: Node) -> str:
+    if isinstance(node, dict):
+        return "object"
+    if isinstance(node, list):
+        return "array"
+    return "boolean" if node.type.family is Family.BOOLEAN else node.type.name
+
+
+def count_by_hand(values: Sequence[Node | None]) -> dict[Steps, dict[str, Any]]:
+    """For every path: count, rows, types, the range of integers, digits and scale of decimals, and lengths of arrays."""
+    found: dict[Steps, dict[str, Any]] = defaultdict(
+        lambda: {"count": 0, "rows": set(), "types": Counter(), "integers": [], "digits": [], "lengths": [], "distinct": set()}
+    )
+    for row, value in enumerate(values):
+        waiting: list[tuple[Steps, Node]] = [] if value is None else [((), value)]
+        while waiting:
+            steps, node = waiting.pop()
+            facts = found[steps]
+            facts["count"] += 1
+            facts["rows"].add(row)
+            facts["types"][type_name(node)] += 1
+            if isinstance(node, dict):
+                waiting += [((*steps, name), child) for name, child in node.items()]
+            elif isinstance(node, list):
+                facts["lengths"].append(len(node))
+                waiting += [((*steps, ELEMENT), child) for child in node]
+            else:
+                _scalar(facts, node)
+    return {
+        steps: {
+            "count": facts["count"],
+            "rows": len(facts["rows"]),
+            "types": dict(facts["types"]),
+            "integer_range": (min(facts["integers"]), max(facts["integers"])) if facts["integers"] else None,
+            "decimal_digits": (max(0, *(d for d, _ in facts["digits"])), max(s for _, s in facts["digits"])) if facts["digits"] else None,
+            "array_lengths": (min(facts["lengths"]), max(facts["lengths"]), sum(facts["lengths"])) if facts["lengths"] else None,
+        }
+        for steps, facts in found.items()
+    }
+
+
+def _scalar(facts: dict[str, Any], node: Scalar) -> None:
+    if isinstance(node.value, Decimal):
+        unscaled, scale = unscaled_and_scale(node.value)
+        digits = len(str(abs(unscaled))) if unscaled else 0
+        facts["digits"].append((digits - scale, scale))
+    elif node.type.family is Family.EXACT:
+        facts["integers"].append(node.value)

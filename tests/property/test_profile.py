@@ -1,0 +1,126 @@
+"""P22-P24: profiles count what is there, in whatever order, parts and batches it comes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+from kernel_builds import BUILDS, law_on_every_build, using
+from profile_by_hand import count_by_hand
+from strategies import encodings, nodes
+from variant_columns import column_of
+
+import varquet as vq
+from varquet.profiles.builder import Builder
+from varquet.profiles.facts import OTHERS, Profile, merge
+from varquet.profiles.folding import folded
+from varquet.profiles.profiling import profile
+from varquet.variant import encode
+from varquet.variant.model import Node
+
+_NARROW = nodes(max_leaves=10, wide=False)
+_VALUES = st.lists(st.one_of(st.none(), _NARROW, _NARROW, nodes(max_leaves=8)), max_size=8)
+
+
+def _facts(found: Profile) -> dict[Any, dict[str, Any]]:
+    names = ("count", "rows", "types", "integer_range", "decimal_digits", "array_lengths")
+    return {facts.steps: {name: getattr(facts, name) for name in names} for facts in found}
+
+
+@law_on_every_build(st.data(), _VALUES, share=2)
+def test_counts_are_those_of_counting_by_hand(data: st.DataObject, values: list[Any]) -> None:
+    column = column_of([None if value is None else data.draw(encodings(value)) for value in values])
+    found = profile(column)
+    assert _facts(found) == count_by_hand(values)
+    assert (found.rows, found.nulls) == (len(values), sum(value is None for value in values))
+    assert Profile.from_bytes(found.to_bytes()) == found
+    for facts in found:
+        for kind in facts.types:
+            assert facts.first_row(kind) is not None
+
+
+@law_on_every_build(st.data(), st.lists(st.none() | _NARROW, max_size=10), st.integers(1, 3))
+def test_any_order_and_any_parts(data: st.DataObject, values: list[Any], threads: int) -> None:
+    rows = [None if value is None else encode(value) for value in values]
+    whole = profile(column_of(rows))
+    shuffled = data.draw(st.permutations(rows))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3)))
+    parts = [profile(column_of(shuffled[first:last])) for first, last in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    assert merge(data.draw(st.permutations(parts))) == whole
+    if len(parts) > 2:
+        assert parts[0].merge(parts[1].merge(*parts[2:])) == whole
+    chunked = pa.chunked_array([column_of(shuffled[first:last]) for first, last in zip([0, *cuts], [*cuts, len(rows)], strict=True)])
+    assert profile(chunked, threads=threads) == whole
+
+
+def _with_data_for_names(rows: int, seed: int) -> list[str]:
+    """Objects with names that are data: many of them, some frequent, at two levels."""
+    choice = random.Random(seed)
+    made = []
+    for row in range(rows):
+        fields = {f"id_{choice.randrange(20_000)}": {"n": row, "kind": "x"} for _ in range(4)}
+        fields |= {name: 1 for name in ("often", "seldom") if choice.random() < {"often": 0.5, "seldom": 0.02}[name]}
+        inner = {f"k{choice.randrange(3_000)}": True, **({"usual": "y"} if row % 3 else {})}
+        made.append(vq.Variant.from_python({"map": fields, "inner": [inner], "z": row}).to_json())
+    return made
+
+
+@pytest.mark.parametrize("most_names", [1, 50, 1000, 100_000])
+def test_names_that_are_data(most_names: int) -> None:
+    """Whatever the order, the parts and the threads: the same names are kept, and counted exactly."""
+    texts = _with_data_for_names(4000, 1)
+    by_hand = count_by_hand([vq.variant.parse_json(text) for text in texts])  # type: ignore[attr-defined]
+    whole = profile(vq.parse_json(pa.array(texts)), most_names=most_names)
+    assert whole.is_exact
+    choice = random.Random(2)
+    for threads in (1, 3):
+        shuffled = choice.sample(texts, len(texts))
+        column = pa.chunked_array([vq.parse_json(pa.array(shuffled[first : first + 700])) for first in range(0, len(texts), 700)])
+        assert profile(column, most_names=most_names, threads=threads) == whole
+    for facts in whole:
+        if OTHERS not in facts.steps:
+            assert (facts.count, facts.rows, facts.types) == tuple(by_hand[facts.steps][key] for key in ("count", "rows", "types"))
+    if most_names < 20_000:
+        assert {facts.steps[1] for facts in whole if facts.steps[:1] == ("map",) and len(facts.steps) == 2} == {"often", "seldom", OTHERS}
+        others = whole["$.map.*"]
+        rare = [by_hand[steps] for steps in by_hand if len(steps) == 2 and steps[0] == "map" and steps[1] not in ("often", "seldom")]
+        assert others.count == sum(facts["count"] for facts in rare) > 10_000
+        assert others.types == {"object": others.count}
+        assert len(whole.closed[("map",)]) == 2
+    else:
+        assert not whole.closed
+
+
+def test_parts_apart_take_a_second_pass() -> None:
+    """A name that is rare in one part and frequent in another is counted in both, once the parts know of each other."""
+    first = [f'{{"m": {{"a{n}": 1, "b": 1}}}}' for n in range(500)]
+    second = [f'{{"m": {{"c{n}": 1{tail}}}}}' for n in range(500) for tail in [', "b": 1' if n % 250 == 0 else ""]]
+    columns = [vq.parse_json(pa.array(texts)) for texts in (first, second)]
+    parts = [profile(column, most_names=20, candidates={}) for column in columns]
+    assert [part.closed[("m",)] for part in parts] == [{"b"}, frozenset()]
+    merged = merge(parts)
+    assert not merged.is_exact
+    again = merge(profile(column, most_names=20, candidates=merged.closed) for column in columns)
+    assert again.is_exact
+    whole = profile(pa.chunked_array(columns), most_names=20)
+    assert folded(again, 20) == whole
+    assert whole["$.m.b"].rows == 502
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_growing_anywhere_counts_nothing_twice(build: str) -> None:
+    """Room for nodes, for the stack and for the log runs out in the middle of rows."""
+    deep: Node = vq.variant.parse_json("[" * 200 + '{"x":1}' + "]" * 200)  # type: ignore[attr-defined]
+    wide: Node = vq.variant.parse_json(vq.Variant.from_python({f"n{i}": {"a": i, "b": [i]} for i in range(700)}).to_json())  # type: ignore[attr-defined]
+    values = [deep, wide, deep, wide]
+    with using(build):
+        assert _facts(profile(column_of([encode(value) for value in values]))) == count_by_hand(values)
+        builder = Builder(3, 0.01, {})
+        builder.log = builder.log[:4]
+        from varquet.columns.arrow import variant_children
+
+        builder.add(variant_children(column_of([encode(wide)] * 2)), 0)
+        assert builder.profile()["$.*"].count == 2 * 697

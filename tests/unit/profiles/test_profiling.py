@@ -1,0 +1,120 @@
+"""`profile`: what it takes, what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from variant_columns import column_of
+
+import varquet as vq
+from varquet.errors import InvalidVariantError, JsonError, UnsupportedTypeError, VarquetError
+from varquet.samples import generate
+
+TEXTS = ['{"a":1,"b":[1.50,"x"]}', None, '{"a":"one"}', "null", '{"a":300,"b":[]}']
+
+
+@pytest.fixture
+def column() -> pa.Array:
+    return vq.parse_json(pa.array(TEXTS))
+
+
+def test_what_is_known_of_a_path(column: pa.Array) -> None:
+    found = vq.profile(column)
+    assert (found.rows, found.nulls, found.values, len(found)) == (5, 1, 4, 4)
+    assert [facts.path for facts in found] == ["$", "$.a", "$.b", "$.b[*]"]
+    assert found["$"].types == {"null": 1, "object": 3}
+    a = found["$.a"]
+    assert (a.count, a.rows, a.nulls, a.bytes, a.types) == (3, 3, 0, 9, {"int8": 1, "int16": 1, "string": 1})
+    assert (a.integer_range, a.decimal_digits, a.array_lengths, a.distinct) == ((1, 300), None, None, 3)
+    assert (a.first_row("int8"), a.first_row("string"), a.first_row("date")) == (0, 2, None)
+    assert (a.bounds("string"), a.bounds("int16"), a.bounds("double")) == ((b"one", b"one"), (300, 300), None)
+    assert found["$.b"].array_lengths == (0, 2, 2)
+    assert found["$.b[*]"].decimal_digits == (1, 2)
+    assert found["$.b[*]"].rows == 1
+    with pytest.raises(KeyError):
+        found["$.c"]
+
+
+def test_bounds_sort_like_values() -> None:
+    values = [-1.5, 2.5, 0.0, math.inf, -math.inf, math.nan, True, False, "b", "", b"\xff", b"\x00\x01"]
+    rows = [vq.Variant.from_python(value) for value in values]
+    found = vq.profile(column_of([(row.metadata, row.value) for row in rows]))["$"]
+    assert found.bounds("double") == (-math.inf, math.inf)
+    assert found.bounds("boolean") == (False, True)
+    assert found.bounds("string") == (b"", b"b")
+    assert found.bounds("binary") == (b"\x00\x01", b"\xff")
+    assert vq.profile(column_of([(rows[0].metadata, rows[0].value)]))["$"].bounds("double") == (-1.5, -1.5)
+
+
+def test_distinct_values_are_about_as_many() -> None:
+    for count in (1, 10, 200, 5_000, 100_000):
+        found = vq.profile(vq.parse_json(pa.array([f'"value {n % count}"' for n in range(max(count, 1000))])))["$"].distinct
+        assert abs(found - count) <= max(1, 0.2 * count)
+
+
+def test_every_source_gives_the_same(tmp_path: Path) -> None:
+    lines = [bytes(line) for line in generate("events", 500, seed=1)]
+    column = vq.parse_json(pa.array(lines, pa.binary()))
+    expected = vq.profile(column)
+    table = pa.table([column], schema=pa.schema([vq.variant_field("v")]))
+    (tmp_path / "events.ndjson").write_bytes(b"\n".join(lines))
+    vq.write(table, tmp_path / "standard.parquet", {"v": "id bigint, user struct<id: bigint>, tags array<string>"}, exact_types=True)
+    vq.write(table, tmp_path / "draft.parquet", {"v": "id bigint"}, layout="draft", exact_types=True)
+    texts = pa.array(lines, pa.binary()).cast(pa.string())
+    for data in (
+        table,
+        table.to_batches()[0],
+        texts,
+        tmp_path / "events.ndjson",
+        tmp_path / "standard.parquet",
+        tmp_path / "draft.parquet",
+    ):
+        found = vq.profile(data)
+        assert [(facts.path, facts.types, facts.rows) for facts in found] == [(facts.path, facts.types, facts.rows) for facts in expected]
+    assert vq.profile([tmp_path / "events.ndjson", tmp_path / "events.ndjson"]) == expected.merge(expected)
+
+
+def test_maps_are_objects() -> None:
+    maps = pa.array([[("host", "a"), ("x", None)], None, []], pa.map_(pa.string(), pa.string()))
+    found = vq.profile(maps)
+    assert found["$.host"].types == {"string": 1}
+    assert found["$.x"].types == {"null": 1}
+
+
+def test_a_sample_is_the_same_in_any_order() -> None:
+    texts = [f'{{"n":{n}}}' for n in range(2000)]
+    there, back = (vq.profile(vq.parse_json(pa.array(each)), sample=0.25) for each in (texts, texts[::-1]))
+    assert there == back
+    assert 400 < there.values < 600
+
+
+def test_progress_is_told(column: pa.Array) -> None:
+    told: list[int] = []
+    vq.profile(column, on_rows=told.append)
+    assert sum(told) == 5
+
+
+def test_nothing_at_all() -> None:
+    found = vq.profile(pa.array([], vq.VARIANT))
+    assert (found.rows, len(found)) == (0, 0)
+    assert vq.Profile.from_bytes(found.to_bytes()) == found
+    assert vq.profile(pa.nulls(3, vq.VARIANT)).nulls == 3
+
+
+def test_refusals(tmp_path: Path, column: pa.Array) -> None:
+    with pytest.raises(InvalidVariantError) as caught:
+        vq.profile(column_of([(b"\x01\x00\x00", b"\x00"), (b"\x01\x00\x00", b"\x0c")]))
+    assert caught.value.row == 1
+    (tmp_path / "bad.ndjson").write_text("1\noops\n", encoding="utf-8")
+    with pytest.raises(JsonError, match="line 2"):
+        vq.profile(tmp_path / "bad.ndjson")
+    for options, message in (({"sample": 0}, "sample"), ({"share": 2}, "share"), ({"most_names": 0}, "at least one name")):
+        with pytest.raises(UnsupportedTypeError, match=message):
+            vq.profile(column, **options)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedTypeError, match="expected a table with one Variant column, got none"):
+        vq.profile(pa.table({"n": [1]}))
+    with pytest.raises(VarquetError, match="expected the bytes of a profile"):
+        vq.Profile.from_bytes(b"oops")
