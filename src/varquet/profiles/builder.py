@@ -12,6 +12,7 @@ from varquet import kernels
 from varquet.columns.arrow import Bytes, Spans, VariantSlice
 from varquet.columns.findings import finding
 from varquet.columns.names import NameBuffers
+from varquet.errors import InvalidVariantError
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import profile as kernel
@@ -202,7 +203,11 @@ class Builder:
         return found
 
     def _name(self, number: int) -> str:
-        return self.names.name(number).decode("utf-8")
+        octets = self.names.name(number)
+        try:
+            return octets.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidVariantError(f"expected UTF-8 in a field name, got {octets[:40]!r}", hint="validate finds the row") from error
 
 
 class _Frequent:
