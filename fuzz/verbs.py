@@ -209,7 +209,7 @@ def _fingerprint(rows: list[Row], good: list[int]) -> None:
             vq.fingerprint(_column([rows[row]]), threads=1)
         with contextlib.suppress(VarquetError):
             vq.profile(_column([rows[row]]), threads=1)
-    counted = _called("profile", vq.profile, _column([rows[row] for row in good]), threads=1, most_names=20)
+    counted = _called("profile", vq.profile, _column([rows[row] for row in good]), threads=1, most_names=20 if len(good) > 100 else 16_384)
     _demand(counted.values == len(good), "profile", "does not count all rows")
 
 

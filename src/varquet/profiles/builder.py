@@ -47,11 +47,8 @@ class Builder:
         self.progress[kernel.AT_NODES] = 1
         self._start_node(0, 0, 0)
         self.frequent: dict[int, _Frequent] = {}
-        self.closed = {self._node_of(steps): names for steps, names in sorted(closed.items(), key=lambda item: sort_key(item[0]))}
-        for node, names in self.closed.items():
-            for number in self._numbers(sorted(names)):
-                self._child(node, number)
-            self.nodes[node * kernel.NODE + kernel.CLOSED] = 1
+        self.closed: dict[int, frozenset[str]] = {}
+        self._close(closed)
 
     @property
     def count(self) -> int:
@@ -123,29 +120,33 @@ class Builder:
         types[:, (kernel.TYPE_LOW, kernel.TYPE_FIRST)] = kernel.LARGEST
         types[:, kernel.TYPE_HIGH] = -kernel.LARGEST - 1
 
-    def _child(self, parent: int, name: int) -> int:
-        """The node of a name, or of elements, below another, made if there is none."""
-        for node in range(1, self.count):
-            if self.nodes[node * kernel.NODE + kernel.PARENT] == parent and self.nodes[node * kernel.NODE + kernel.NAME] == name:
-                return node
-        if (self.count + 2) * kernel.NODE > len(self.nodes) or 2 * (self.count + 2) > len(self.table):
-            self._grow()
-        node = self.count
-        self._start_node(node, parent, name)
-        self.progress[kernel.AT_NODES] += 1
-        if name == kernel.NAME_ELEMENT:
-            self.nodes[parent * kernel.NODE + kernel.ELEMENT_NODE] = node
-        else:
-            self.nodes[parent * kernel.NODE + kernel.CHILDREN] += 1
-            self.table[:] = 0
-            kernels.profile.insert_nodes(self.nodes, self.table, self.count)
-        return node
+    def _close(self, closed: Mapping[Steps, frozenset[str]]) -> None:
+        """Make nodes for these names, and let no others come to them."""
+        made: dict[tuple[int, int], int] = {}
+        for steps, names in sorted(closed.items(), key=lambda item: sort_key(item[0])):
+            node = 0
+            for step in steps:
+                node = self._child(made, node, self._numbers([step])[0] if isinstance(step, str) else kernel.NAME_ELEMENT)
+            for number in self._numbers(sorted(names)):
+                self._child(made, node, number)
+            self.nodes[node * kernel.NODE + kernel.CLOSED] = 1
+            self.closed[node] = names
+        self.table[:] = 0
+        kernels.profile.insert_nodes(self.nodes, self.table, self.count)
 
-    def _node_of(self, steps: Steps) -> int:
-        node = 0
-        for step in steps:
-            node = self._child(node, self._numbers([step])[0] if isinstance(step, str) else kernel.NAME_ELEMENT)
-        return node
+    def _child(self, made: dict[tuple[int, int], int], parent: int, name: int) -> int:
+        """The node of a name, or of elements, below another."""
+        if (parent, name) not in made:
+            if (self.count + 2) * kernel.NODE > len(self.nodes) or 2 * (self.count + 2) > len(self.table):
+                self._grow()
+            node = made[parent, name] = self.count
+            self._start_node(node, parent, name)
+            self.progress[kernel.AT_NODES] += 1
+            if name == kernel.NAME_ELEMENT:
+                self.nodes[parent * kernel.NODE + kernel.ELEMENT_NODE] = node
+            else:
+                self.nodes[parent * kernel.NODE + kernel.CHILDREN] += 1
+        return made[parent, name]
 
     def _numbers(self, names: Sequence[str]) -> list[int]:
         """The numbers of names, interned if they are new."""
@@ -172,35 +173,43 @@ class Builder:
 
     def profile(self) -> Profile:
         """What was counted."""
-        steps = self._steps()
         table = self.nodes[: self.count * kernel.NODE].reshape(self.count, kernel.NODE)
-        seen = [node for node in range(self.count) if table[node, kernel.COUNT]]
-        order = sorted(seen, key=lambda node: sort_key(steps[node]))
+        order, steps = self._in_order(table)
         numbers = np.ascontiguousarray(table[order][:, KERNEL_COLUMNS])
-        for k, node in enumerate(order):
-            if table[node, kernel.NAME] == kernel.NAME_OTHERS:
-                numbers[k, 1] = numbers[k, 0]  # see `folded`
+        # Of several names together it is not known how many rows have one of them, see `folded`.
+        others = table[order, kernel.NAME] == kernel.NAME_OTHERS
+        numbers[others, 1] = numbers[others, 0]
         sketches = self.sketches[: self.count * kernel.SKETCH].reshape(self.count, kernel.SKETCH)[order]
-        closed = {steps[node]: names for node, names in self.closed.items()}
+        place = {node: steps[k] for k, node in enumerate(order)}
+        closed = {place[node]: names for node, names in self.closed.items() if node in place}
         is_exact = True
         least = self.share * (self.rows - self.nulls)
         for node, found in self.frequent.items():
-            children = [child for child in seen if table[child, kernel.PARENT] == node and table[child, kernel.NAME] > 0]
-            counted = {steps[child][-1] for child in children if table[child, kernel.ROWS] >= least}
+            is_counted = (table[:, kernel.PARENT] == node) & (table[:, kernel.NAME] > 0) & (table[:, kernel.ROWS] >= max(least, 1))
+            counted = {self._name(int(number)) for number in table[is_counted, kernel.NAME]}
             more = {self._name(name) for name in found.at_least(least)}
             is_exact = is_exact and not more
-            closed[steps[node]] = frozenset(str(name) for name in counted) | more
-        return Profile(self.rows, self.nulls, tuple(steps[node] for node in order), numbers, sketches, closed, is_exact, self.share)
+            closed[place[node]] = frozenset(counted | more)
+        return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share)
 
-    def _steps(self) -> list[Steps]:
-        found: list[Steps] = [()]
-        for node in range(1, self.count):
-            at = node * kernel.NODE
-            name = int(self.nodes[at + kernel.NAME])
-            step = ELEMENT if name == kernel.NAME_ELEMENT else OTHERS if name == kernel.NAME_OTHERS else self._name(name)
-            # A node is made after its parent.
-            found.append((*found[int(self.nodes[at + kernel.PARENT])], step))
-        return found
+    def _in_order(self, table: Ints) -> tuple[list[int], list[Steps]]:
+        """The nodes that were seen and their paths, in the order of the paths."""
+        below: dict[int, list[tuple[int, bytes, int]]] = {}
+        for node in np.flatnonzero(table[1:, kernel.COUNT]).tolist():
+            parent, name = table[node + 1, kernel.PARENT], int(table[node + 1, kernel.NAME])
+            rank = 0 if name == kernel.NAME_ELEMENT else 2 if name == kernel.NAME_OTHERS else 1
+            below.setdefault(int(parent), []).append((rank, self.names.name(name) if rank == 1 else b"", node + 1))
+        order: list[int] = []
+        steps: list[Steps] = []
+        waiting: list[tuple[int, Steps]] = [(0, ())] if table[0, kernel.COUNT] else []
+        while waiting:
+            node, path = waiting.pop()
+            order.append(node)
+            steps.append(path)
+            for rank, _, child in sorted(below.get(node, ()), reverse=True):
+                step = ELEMENT if rank == 0 else OTHERS if rank == 2 else self._name(int(table[child, kernel.NAME]))
+                waiting.append((child, (*path, step)))
+        return order, steps
 
     def _name(self, number: int) -> str:
         octets = self.names.name(number)

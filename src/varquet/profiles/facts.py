@@ -308,6 +308,8 @@ def empty() -> Profile:
 def merge(profiles: Iterable[Profile]) -> Profile:
     """The profile of all rows of these profiles."""
     parts = list(profiles)
+    if len(parts) == 1:
+        return parts[0]
     paths = sorted({steps for part in parts for steps in part.paths}, key=sort_key)
     place = {steps: k for k, steps in enumerate(paths)}
     numbers, sketches = nothing(len(paths)), np.zeros((len(paths), kernel.SKETCH), np.uint8)

@@ -96,10 +96,10 @@ class _Counting:
     def run(self, columns: Iterable[Callable[[], Column]], threads: int) -> Profile:
         for rows in in_order(self.count, self.numbered(columns), threads):
             self.on_rows(rows)
-        parts = [empty()]
+        parts: list[Profile] = []
         while not self.builders.empty():
             parts.append(self.builders.get().profile())
-        return merge(parts)
+        return merge(parts) if parts else empty()
 
     def numbered(self, columns: Iterable[Callable[[], Column]]) -> Iterator[tuple[VariantSlice, int]]:
         before = 0

@@ -187,11 +187,12 @@ def child_slot(nodes: InInts, table: InInts, slots: i64, parent: i64, name: i64)
 def digits_of(number: u64, powers: InInts) -> i64:
     """How many decimal digits a number has; none for zero. powers[k] is 10^k."""
     digits: i64
+    twenty: u64 = 0x8AC7230489E80000
     if number == 0:
         return 0
     digits = ((64 - leading_zeros(number)) * 1233) >> 12
     if digits > 18:
-        return 19
+        return 20 if number >= twenty else 19
     return digits + (1 if number >= powers[digits] & M64 else 0)
 
 
