@@ -113,7 +113,7 @@ def test_parts_apart_take_a_second_pass() -> None:
 @pytest.mark.parametrize("build", BUILDS)
 def test_growing_anywhere_counts_nothing_twice(build: str) -> None:
     """Room for nodes, for the stack and for the log runs out in the middle of rows."""
-    deep: Node = vq.variant.parse_json("[" * 200 + '{"x":1}' + "]" * 200)  # type: ignore[attr-defined]
+    deep: Node = vq.variant.parse_json("[" * 90 + '{"x":1}' + "]" * 90)  # type: ignore[attr-defined]
     wide: Node = vq.variant.parse_json(vq.Variant.from_python({f"n{i}": {"a": i, "b": [i]} for i in range(700)}).to_json())  # type: ignore[attr-defined]
     values = [deep, wide, deep, wide]
     with using(build):
@@ -124,3 +124,9 @@ def test_growing_anywhere_counts_nothing_twice(build: str) -> None:
 
         builder.add(variant_children(column_of([encode(wide)] * 2)), 0)
         assert builder.profile()["$.*"].count == 2 * 697
+
+
+def test_very_deep_values_are_counted_down_to_a_limit() -> None:
+    found = profile(vq.parse_json(pa.array(["[" * 50_000 + "]" * 50_000])))
+    assert len(found) == 101
+    assert found["$" + "[*]" * 100].types == {"array": 1}

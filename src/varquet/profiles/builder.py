@@ -22,6 +22,9 @@ from varquet.schema import ELEMENT
 
 __all__ = ["Builder"]
 
+# Paths are followed so deep: no policy looks deeper than 50.
+MOST_DEPTH: Final = 100
+
 _POWERS: Final = np.array([10**k for k in range(19)], np.int64)
 
 
@@ -78,6 +81,7 @@ class Builder:
                 rows,
                 first_row,
                 self.most_names,
+                MOST_DEPTH,
                 self.nodes,
                 self.table,
                 self.sketches,

@@ -52,7 +52,7 @@ def profile(
     of the profiles of parts. An object whose names are data (more than `most_names` of them) keeps those that are in a `share` of
     the rows, counted exactly, and one row of facts for all others; finding them takes another pass over the data. Where parts
     are profiled apart and the merged profile is not exact, profile them again with the merged profile's `closed` as candidates,
-    merge, and take what `folded` makes of it.
+    merge, and take what `folded` makes of it. Containers more than 100 levels deep are counted, but not what is in them.
 
     Args:
         data: a variant column, a column of JSON text or maps, a table or batch with one, or NDJSON or Parquet files, folders, globs.

@@ -341,6 +341,7 @@ def profile_row(
     name_count: i64,
     row: i64,
     most_children: i64,
+    most_depth: i64,
     nodes: OutInts,
     nodes_size: i64,
     table: OutInts,
@@ -419,8 +420,8 @@ def profile_row(
                     if stack[frame + FRAME_COUNT] > nodes[place + LONGEST]:
                         nodes[place + LONGEST] = stack[frame + FRAME_COUNT]
                     nodes[place + ITEMS] += stack[frame + FRAME_COUNT]
-                # What is below names that share a node is nobody's.
-                if nodes[place + NAME] != NAME_OTHERS:
+                # What is below names that share a node is nobody's, and nobody asks for what is very deep.
+                if nodes[place + NAME] != NAME_OTHERS and depth < most_depth:
                     depth += 1
             budget -= size
             if budget < 0:
@@ -504,6 +505,7 @@ def profile_rows(
     last: i64,
     row_base: i64,
     most_children: i64,
+    most_depth: i64,
     nodes: OutIntsView,
     table: OutIntsView,
     sketches: OutBytesView,
@@ -517,7 +519,7 @@ def profile_rows(
     """Count rows `first` to `last` where valid; the row reached, with AT_NEED if it wants room to go on there.
 
     Field id f of row k has the name found[found_starts[k] + f]. Row numbers count from row_base. A row that is no Variant ends
-    it, with code | offset << 8 in its status; what was counted of it stays.
+    it, with code | offset << 8 in its status; what was counted of it stays. Below `most_depth` nothing is counted.
     """
     row: i64 = first
     code: i64
@@ -553,6 +555,7 @@ def profile_rows(
                     found_counts_p[row],
                     row_base + row,
                     most_children,
+                    most_depth,
                     nodes_p,
                     nodes_size,
                     table_p,
