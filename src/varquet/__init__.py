@@ -12,6 +12,7 @@
     convert(src, dest, layout)    files from one layout to another, every value verified
     diff(left, right)             whether two datasets hold the same values, and where they do not
     profile(data)                 exact facts about every path: types, counts, ranges, sizes; profiles of parts merge
+    choose(profile, policy)       the shredding schema that a policy chooses, with the reasons for every path
     fingerprint(column)           a number for every value that is the same for equal ones
     ShreddingSchema               which paths become columns: "id bigint, user struct<name: string>"
     Variant                       one value, as a person handles it
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from varquet.parquet.writer import FileWriter, WrittenFile, write
     from varquet.paths import Path
     from varquet.profiles.facts import PathFacts, Profile
+    from varquet.profiles.policies import Choice, Decision, Options, choose
     from varquet.profiles.profiling import profile
     from varquet.schema import ShreddingSchema
     from varquet.variant.python import Timestamp
@@ -60,14 +62,17 @@ if TYPE_CHECKING:
 __all__ = [
     "VARIANT",
     "CastError",
+    "Choice",
     "Comparison",
     "Content",
     "ConvertedFile",
+    "Decision",
     "Difference",
     "FileWriter",
     "Inspection",
     "InvalidVariantError",
     "JsonError",
+    "Options",
     "ParquetError",
     "ParsedJson",
     "Path",
@@ -82,6 +87,7 @@ __all__ = [
     "VarquetError",
     "WrittenFile",
     "__version__",
+    "choose",
     "convert",
     "diff",
     "extract",
@@ -129,6 +135,7 @@ _HOMES: Final = {
     "varquet.parquet.reader": ("read", "read_batches"),
     "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),
     "varquet.profiles.facts": ("PathFacts", "Profile"),
+    "varquet.profiles.policies": ("Choice", "Decision", "Options", "choose"),
     "varquet.profiles.profiling": ("profile",),
     "varquet.schema": ("ShreddingSchema",),
     "varquet.paths": ("Path",),

@@ -25,7 +25,7 @@ from varquet.errors import VarquetError
 from varquet.samples import Kind, generate
 
 SOURCE = str(Path(varquet.__file__).parents[1])
-COMMANDS = ("info", "sample", "ingest", "cat", "inspect", "convert", "diff")
+COMMANDS = ("info", "sample", "analyze", "ingest", "cat", "inspect", "convert", "diff")
 
 
 def environment(**changes: str) -> dict[str, str]:

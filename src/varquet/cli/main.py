@@ -53,7 +53,7 @@ def build_app() -> "typer.Typer":
     """The application with all its commands; needs the extra [cli]."""
     import typer
 
-    from varquet.cli import cat, convert, diff, info, ingest, inspect, sample
+    from varquet.cli import analyze, cat, convert, diff, info, ingest, inspect, sample
 
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -74,6 +74,7 @@ def build_app() -> "typer.Typer":
 
     app.command("info", epilog=info.EXAMPLE)(info.info)
     app.command("sample", epilog=sample.EXAMPLE)(sample.sample)
+    app.command("analyze", epilog=analyze.EXAMPLE)(analyze.analyze)
     app.command("ingest", epilog=ingest.EXAMPLE)(ingest.ingest)
     app.command("cat", epilog=cat.EXAMPLE)(cat.cat)
     app.command("inspect", epilog=inspect.EXAMPLE)(inspect.inspect)

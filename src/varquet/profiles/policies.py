@@ -287,7 +287,10 @@ class _Chooser:
         )
 
     def frequency(self, steps: Steps) -> float:
+        """How often a field is there; Spark counts rows, the others count values that are not null."""
         facts = self.facts[steps]
+        if self.policy is _spark:
+            return facts.rows / self.profile.values
         return (facts.count - facts.nulls) / self.values if self.values else 0.0
 
     def schema_of(self, steps: Steps) -> ShreddingSchema | None:
@@ -305,7 +308,7 @@ class _Chooser:
             return self.decide(steps, None, f"in fewer than {options.min_field_frequency:.0%} of the values", 0)
         taken = self.policy(facts, options)
         if taken.kind == "nothing":
-            return self.decide(steps, None, taken.reason, 0)
+            return self.untyped(steps, taken.reason)
         if taken.kind == "primitive":
             assert taken.type is not None
             return self.decide(steps, ShreddingSchema.primitive(taken.type), taken.reason, taken.values)
@@ -325,15 +328,19 @@ class _Chooser:
                     self.decide(below, None, f"not among the {self.options.max_shredded_fields} most frequent fields", 0)
             fields = [(below, made) for below, made in fields if below in kept]
         if not fields:
-            return self.decide(steps, None, "an object without a field worth a column", 0)
+            return self.untyped(steps, "an object without a field worth a column")
         return self.decide(steps, ShreddingSchema.object([(str(below[-1]), made) for below, made in fields]), taken.reason, taken.values)
+
+    def untyped(self, steps: Steps, reason: str) -> ShreddingSchema | None:
+        """A path without a type: nothing, but for Spark, which gives a frequent field a column for its values."""
+        return self.decide(steps, _NOTHING if self.policy is _spark and steps else None, reason, 0)
 
     def is_frequent(self, steps: Steps) -> bool:
         return self.frequency(steps) >= self.options.min_field_frequency or steps in self.options.always
 
     def array(self, steps: Steps, taken: _Taken) -> ShreddingSchema | None:
         element = self.made.get((*steps, ELEMENT))
-        if element is None and self.policy is _spark and (*steps, ELEMENT) in self.facts and len(steps) < self.options.max_depth:
+        if element is None and self.policy is _spark:
             element = _NOTHING
         if element is None:
             return self.decide(steps, None, "an array without elements of one type", 0)

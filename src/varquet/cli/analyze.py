@@ -1,0 +1,131 @@
+"""`varquet analyze`: what is in the data, what will be shredded, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from varquet.cli.output import JsonSwitch, Output
+from varquet.errors import VarquetError
+
+if TYPE_CHECKING:
+    from varquet.profiles.facts import Profile
+    from varquet.profiles.policies import Choice, Options
+
+__all__ = ["EXAMPLE", "PolicyChoice", "analyze"]
+
+EXAMPLE: Final = "Example: varquet analyze events.ndjson"
+
+
+class PolicyChoice(enum.StrEnum):
+    """Who chooses the paths that become columns."""
+
+    VARQUET = "varquet"
+    ICEBERG = "iceberg"
+    ICEBERG_1_11 = "iceberg-1.11"
+    SPARK = "spark"
+
+
+def analyze(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="PATH", help="NDJSON or Parquet: files (also .gz, .zst), folders or globs.", show_default=False)
+    ],
+    column: Annotated[
+        str | None,
+        typer.Option("--column", help="The column of Parquet files: JSON text or a Variant.", show_default="the only one"),
+    ] = None,
+    policy: Annotated[PolicyChoice, typer.Option("--policy", help="Which rules choose the columns.")] = PolicyChoice.VARQUET,
+    hint: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hint", metavar="RULE", help="always:$.a.b, never:$.a, or a type: $.a.b=bigint; can be given again.", show_default=False
+        ),
+    ] = None,
+    sample: Annotated[float, typer.Option("--sample", min=0.0, max=1.0, help="Count this share of the values, always the same.")] = 1.0,
+    all_paths: Annotated[bool, typer.Option("--all", help="Show all paths, also those in fewer than 1 % of the values.")] = False,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="VARQUET_THREADS or all cores")
+    ] = None,
+    as_json: JsonSwitch = False,
+) -> None:
+    """Count what is in NDJSON, JSON text or Variants, path by path, and show which paths become columns and why.
+
+    All counts are exact and do not depend on the order of the rows. Objects whose names are data (ids, hashes) are shown as one path
+    with a star. The last line is the schema, as `varquet ingest --schema` takes it.
+    """
+    from varquet.profiles.policies import choose
+    from varquet.profiles.profiling import profile
+
+    out = Output.choose(as_json=as_json)
+    options = _options(hint or [])
+    with out.progress("counting", None) as advance:
+        found = profile(sources, column, sample=sample, on_rows=advance, threads=threads)
+    choice = choose(found, policy.value, options)
+    data = {
+        "rows": found.rows,
+        "nulls": found.nulls,
+        "policy": policy.value,
+        "schema": choice.schema.ddl(),
+        "schema_columns": choice.schema.columns,
+        "digest": found.digest(),
+        "paths": [
+            {
+                **dataclasses.asdict(decision),
+                "count": facts.count,
+                "rows": facts.rows,
+                "types": facts.types,
+                "distinct": facts.distinct,
+                "integer_range": facts.integer_range,
+                "decimal_digits": facts.decimal_digits,
+                "array_lengths": facts.array_lengths,
+            }
+            for facts, decision in zip(found, choice.decisions, strict=True)
+        ],
+    }
+    out.tables(data, lambda: _tables(found, choice, all_paths=all_paths))
+
+
+def _options(hints: list[str]) -> Options:
+    from varquet.profiles.policies import Options, with_hints
+
+    always, never, types = [], [], {}
+    for hint in hints:
+        rule, colon, path = hint.partition(":")
+        if colon and rule == "always":
+            always.append(path)
+        elif colon and rule == "never":
+            never.append(path)
+        elif "=" in hint:
+            path, _, kind = hint.rpartition("=")
+            types[path] = kind
+        else:
+            raise VarquetError(f"expected a hint such as always:$.a, never:$.a or $.a=bigint, got {hint!r}")
+    return with_hints(Options(), always=always, never=never, types=types)
+
+
+def _tables(found: Profile, choice: Choice, *, all_paths: bool) -> list[Any]:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("path", "types"):
+        table.add_column(name, overflow="fold")
+    for name in ("values", "distinct", "bytes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("column", no_wrap=True)
+    table.add_column("why", overflow="fold")
+    hidden = 0
+    for facts, decision in zip(found, choice.decisions, strict=True):
+        if not (all_paths or decision.chosen or decision.frequency >= 0.01):
+            hidden += 1
+            continue
+        types = " ".join(f"{name} {count:,}" if len(facts.types) > 1 else name for name, count in facts.types.items())
+        cells = [facts.path, types, f"{decision.frequency:.1%}", f"{facts.distinct:,}" if facts.distinct else "-", f"{facts.bytes:,}"]
+        table.add_row(*map(Text, (*cells, decision.type or "-", decision.reason)), style=None if decision.chosen else "dim")
+    shown: list[Any] = [Text(f"{found.rows:,} rows, {found.nulls:,} SQL NULLs, {len(found):,} paths"), table]
+    if hidden:
+        shown.append(Text(f"{hidden:,} paths in fewer than 1 % of the values are not shown; --all shows them"))
+    return [*shown, Text(), Text(choice.schema.ddl())]
