@@ -13,6 +13,7 @@
     diff(left, right)             whether two datasets hold the same values, and where they do not
     profile(data)                 exact facts about every path: types, counts, ranges, sizes; profiles of parts merge
     choose(profile, policy)       the shredding schema that a policy chooses, with the reasons for every path
+    Plan                          a table's schemas, pinned; evolve adapts them to drift without ever going back and forth
     fingerprint(column)           a number for every value that is the same for equal ones
     ShreddingSchema               which paths become columns: "id bigint, user struct<name: string>"
     Variant                       one value, as a person handles it
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from varquet.parquet.writer import FileWriter, WrittenFile, write
     from varquet.paths import Path
     from varquet.profiles.facts import PathFacts, Profile
+    from varquet.profiles.plan import Change, ColumnPlan, Drift, Plan, drift
     from varquet.profiles.policies import Choice, Decision, Options, choose
     from varquet.profiles.profiling import profile
     from varquet.schema import ShreddingSchema
@@ -62,12 +64,15 @@ if TYPE_CHECKING:
 __all__ = [
     "VARIANT",
     "CastError",
+    "Change",
     "Choice",
+    "ColumnPlan",
     "Comparison",
     "Content",
     "ConvertedFile",
     "Decision",
     "Difference",
+    "Drift",
     "FileWriter",
     "Inspection",
     "InvalidVariantError",
@@ -78,6 +83,7 @@ __all__ = [
     "Path",
     "PathError",
     "PathFacts",
+    "Plan",
     "Profile",
     "SchemaError",
     "ShreddingSchema",
@@ -90,6 +96,7 @@ __all__ = [
     "choose",
     "convert",
     "diff",
+    "drift",
     "extract",
     "fingerprint",
     "inspect",
@@ -135,6 +142,7 @@ _HOMES: Final = {
     "varquet.parquet.reader": ("read", "read_batches"),
     "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),
     "varquet.profiles.facts": ("PathFacts", "Profile"),
+    "varquet.profiles.plan": ("Change", "ColumnPlan", "Drift", "Plan", "drift"),
     "varquet.profiles.policies": ("Choice", "Decision", "Options", "choose"),
     "varquet.profiles.profiling": ("profile",),
     "varquet.schema": ("ShreddingSchema",),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from varquet.cli.files import check_new_file
 from varquet.cli.output import JsonSwitch, Output
 from varquet.errors import VarquetError
 
@@ -45,6 +47,7 @@ def analyze(
         ),
     ] = None,
     sample: Annotated[float, typer.Option("--sample", min=0.0, max=1.0, help="Count this share of the values, always the same.")] = 1.0,
+    plan: Annotated[Path | None, typer.Option("--plan", help="Write the choice as a plan to this file.", show_default="nowhere")] = None,
     all_paths: Annotated[bool, typer.Option("--all", help="Show all paths, also those in fewer than 1 % of the values.")] = False,
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="VARQUET_THREADS or all cores")
@@ -56,6 +59,7 @@ def analyze(
     All counts are exact and do not depend on the order of the rows. Objects whose names are data (ids, hashes) are shown as one path
     with a star. The last line is the schema, as `varquet ingest --schema` takes it.
     """
+    from varquet.profiles.plan import Plan
     from varquet.profiles.policies import choose
     from varquet.profiles.profiling import profile
 
@@ -64,6 +68,8 @@ def analyze(
     with out.progress("counting", None) as advance:
         found = profile(sources, column, sample=sample, on_rows=advance, threads=threads)
     choice = choose(found, policy.value, options)
+    if plan is not None:
+        Plan.from_profiles({column or "v": found}, policy.value, options).save(check_new_file(plan, force=True))
     data = {
         "rows": found.rows,
         "nulls": found.nulls,

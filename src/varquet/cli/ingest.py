@@ -13,6 +13,7 @@ import typer
 
 from varquet.cli.files import check_new_file
 from varquet.cli.output import JsonSwitch, Output
+from varquet.errors import VarquetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from varquet.parquet.sources import Batch, Refused
+    from varquet.schema import ShreddingSchema
 
 __all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "OnError", "ingest"]
 
@@ -77,6 +79,10 @@ def ingest(
             show_default="nothing is shredded",
         ),
     ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", metavar="FILE", help="A pinned plan instead of --schema, see varquet analyze --plan.", show_default="none"),
+    ] = None,
     column: Annotated[
         str | None,
         typer.Option("--column", help="The column of Parquet files to shred: JSON text or a Variant.", show_default="the only one"),
@@ -116,12 +122,16 @@ def ingest(
     from varquet.schema import ShreddingSchema
 
     out = Output.choose(as_json=as_json)
+    if schema is not None and plan is not None:
+        raise VarquetError("expected --schema or --plan, got both", hint="varquet ingest --help")
     shredding = ShreddingSchema.value() if schema is None else read_schema(schema)
     started = time.monotonic()
     count = thread_count(threads)
     source = open_source(
         find_sources(sources), column=column, output_column=output_column, duplicate_keys=duplicate_keys.value, threads=count
     )
+    if plan is not None:
+        shredding = _planned(plan, source.column)
     found = _Found(stop=on_error is OnError.RAISE)
     with (
         out.progress("ingesting", source.size) as advance,
@@ -169,6 +179,15 @@ def ingest(
             *(("", str(one.error())) for one in first),
         ],
     )
+
+
+def _planned(path: Path, column: str) -> ShreddingSchema:
+    from varquet.profiles.plan import Plan
+
+    schemas = Plan.load(path).schemas
+    if column not in schemas:
+        raise VarquetError(f"expected a plan for column {column}, got {path} with {', '.join(schemas)}", hint="--output-column names it")
+    return schemas[column].writable()
 
 
 class _Found:

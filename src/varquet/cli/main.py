@@ -53,7 +53,7 @@ def build_app() -> "typer.Typer":
     """The application with all its commands; needs the extra [cli]."""
     import typer
 
-    from varquet.cli import analyze, cat, convert, diff, info, ingest, inspect, sample
+    from varquet.cli import analyze, cat, convert, diff, info, ingest, inspect, plan, sample
 
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -80,6 +80,12 @@ def build_app() -> "typer.Typer":
     app.command("inspect", epilog=inspect.EXAMPLE)(inspect.inspect)
     app.command("convert", epilog=convert.EXAMPLE)(convert.convert)
     app.command("diff", epilog=diff.EXAMPLE)(diff.diff)
+    plans = typer.Typer(help="The pinned schemas of a table: show, compare, evolve and measure them.", no_args_is_help=True)
+    plans.command("show", epilog=plan.EXAMPLES["show"])(plan.show)
+    plans.command("diff", epilog=plan.EXAMPLES["diff"])(plan.diff)
+    plans.command("evolve", epilog=plan.EXAMPLES["evolve"])(plan.evolve)
+    plans.command("drift", epilog=plan.EXAMPLES["drift"])(plan.drift)
+    app.add_typer(plans, name="plan")
     return app
 
 

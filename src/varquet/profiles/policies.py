@@ -23,7 +23,7 @@ from varquet.schema import ELEMENT, ShreddingSchema
 from varquet.schema.walk import steps_of
 from varquet.types import BY_NAME
 
-__all__ = ["POLICIES", "Choice", "Decision", "Options", "PolicyName", "choose"]
+__all__ = ["POLICIES", "Choice", "Decision", "Options", "PolicyName", "choose", "integer_digits", "with_hints"]
 
 PolicyName: TypeAlias = Literal["varquet", "iceberg", "iceberg-1.11", "spark"]
 
@@ -188,7 +188,7 @@ def _spark(facts: PathFacts, options: Options) -> _Taken:
         digits = facts.decimal_digits
         if digits is None:
             return _Taken("primitive", pa.int64(), total, "integers")
-        whole, scale = max(digits[0], _integer_digits(facts)), digits[1]
+        whole, scale = max(digits[0], integer_digits(facts)), digits[1]
         if whole + scale > _MOST_DIGITS:
             return _none(f"no decimal has {whole} digits before the point and {scale} behind it")
         return _Taken(
@@ -203,7 +203,8 @@ def _spark(facts: PathFacts, options: Options) -> _Taken:
     return _as_taken(name, count, facts, "one type")
 
 
-def _integer_digits(facts: PathFacts) -> int:
+def integer_digits(facts: PathFacts) -> int:
+    """The most digits that an integer of a path has."""
     return max((len(str(abs(number))) for number in facts.integer_range or ()), default=0)
 
 
@@ -227,7 +228,7 @@ def _saving(facts: PathFacts, options: Options) -> _Taken:
         return _Taken("primitive", pa.int64(), count, reason)
     if name in DECIMALS:
         digits = facts.decimal_digits or (0, 0)
-        whole, scale = max(digits[0], _integer_digits(facts)), digits[1]
+        whole, scale = max(digits[0], integer_digits(facts)), digits[1]
         if whole + scale > _MOST_DIGITS:
             return _none(f"no decimal has {whole} digits before the point and {scale} behind it")
         return _Taken("primitive", pa.decimal128(18 if whole + scale <= 18 else 38, scale), count, reason)

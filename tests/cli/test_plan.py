@@ -1,0 +1,73 @@
+"""`varquet plan`, `varquet analyze --plan` and `varquet ingest --plan`: from data to a pinned schema and on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import varquet as vq
+from varquet.cli.main import main
+
+
+def write(name: str, rows: list[Any]) -> None:
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("first.ndjson", [{"id": n, "a": "x"} for n in range(50)])
+    write("next.ndjson", [{"id": n + 0.5, "b": True} for n in range(50)])
+    assert main(["analyze", "first.ndjson", "--plan", "plan.json", "--json"]) == 0
+    capsys.readouterr()
+
+
+def said(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> Any:
+    assert main([*args, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_show(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "plan", "show", "plan.json")["columns"]["v"]["paths"] == {"$.a": "string", "$.id": "bigint"}
+    assert main(["plan", "show", "plan.json"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "path    $.a string" in [line.rstrip() for line in shown]
+
+
+def test_ingest_by_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    done = said(capsys, "ingest", "next.ndjson", "next.parquet", "--plan", "plan.json")
+    assert done["schema"] == "a string, id bigint"
+    assert vq.ShreddingSchema.from_parquet("next.parquet", "v").ddl() == "a string, id bigint"
+    assert main(["ingest", "next.ndjson", "x.parquet", "--plan", "plan.json", "--schema", "a int"]) == 2
+    assert "expected --schema or --plan, got both" in capsys.readouterr().err
+    assert main(["ingest", "next.ndjson", "x.parquet", "--plan", "plan.json", "--output-column", "w"]) == 2
+    assert "expected a plan for column w" in capsys.readouterr().err
+
+
+def test_drift_evolve_and_diff(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "plan", "drift", "plan.json", "first.ndjson")["typed_bytes"] > 0.3
+    found = said(capsys, "plan", "drift", "plan.json", "next.ndjson", code=1)
+    assert {path["path"]: path["finding"] for path in found["paths"]} == {"$.a": "rare", "$.id": "conflicts", "$.b": "new"}
+    done = said(capsys, "plan", "evolve", "plan.json", "next.ndjson", "-o", "next.json")
+    assert done["schema"] == "b boolean, id decimal(18,1)"
+    assert [(change["kind"], change["path"]) for change in done["changes"]] == [("dropped", "$.a"), ("added", "$.b"), ("widened", "$.id")]
+    assert said(capsys, "plan", "diff", "plan.json", "plan.json")["equal"] is True
+    changes = said(capsys, "plan", "diff", "plan.json", "next.json", code=1)["changes"]
+    assert {(change["path"], change["before"], change["after"]) for change in changes} == {
+        ("$.a", "string", None),
+        ("$.b", None, "boolean"),
+        ("$.id", "bigint", "decimal(18,1)"),
+    }
+    assert said(capsys, "plan", "evolve", "next.json", "next.ndjson")["changes"] == []
+
+
+def test_people_see_the_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "evolve", "plan.json", "next.ndjson"]) == 0
+    assert "dropped  $.a: string -> - (in 0.0% of the values, below 5%)" in capsys.readouterr().out
+    assert main(["plan", "evolve", "plan.json", "first.ndjson"]) == 0
+    assert "nothing changes" in capsys.readouterr().out
+    assert main(["plan", "show", "first.ndjson"]) == 2
+    assert "expected the JSON of a plan" in capsys.readouterr().err

@@ -1,0 +1,158 @@
+"""Plans: pinned, evolving by thresholds only, never back and forth."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import varquet as vq
+from varquet.errors import VarquetError
+from varquet.profiles.plan import Change, ColumnPlan, Plan, drift
+
+
+def column(rows: list[Any]) -> pa.Array:
+    return vq.parse_json(pa.array([row if isinstance(row, str) else json.dumps(row) for row in rows]))
+
+
+def profiled(rows: list[Any]) -> vq.Profile:
+    return vq.profile(column(rows))
+
+
+def with_share(share: float, rows: int = 200, **fields: Any) -> list[Any]:
+    """Rows with a key, and these fields in a share of them."""
+    return [{"id": n, **(fields if n < share * rows else {})} for n in range(rows)]
+
+
+def evolved(plan: Plan, rows: list[Any]) -> tuple[Plan, list[tuple[str, str]]]:
+    following, changes = plan.evolve({"v": profiled(rows)})
+    return following, [(change.kind, change.path) for change in changes]
+
+
+START = Plan.from_profiles({"v": profiled(with_share(0.5, a=1))})
+
+
+def test_a_plan_is_json_that_people_read(tmp_path: Path) -> None:
+    text = START.to_json()
+    data = json.loads(text)
+    assert data["columns"]["v"]["schema"] == "a bigint, id bigint"
+    assert data["columns"]["v"]["paths"] == {"$.a": "bigint", "$.id": "bigint"}
+    assert Plan.from_json(text) == START
+    START.save(tmp_path / "plan.json")
+    assert Plan.load(tmp_path / "plan.json") == START
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
+    assert START.digest() == Plan.load(tmp_path / "plan.json").digest()
+    with pytest.raises(VarquetError, match="expected the JSON of a plan"):
+        Plan.from_json("[]")
+    with pytest.raises(VarquetError, match="expected a plan of version 1, got 2"):
+        Plan.from_json(text.replace('"varquet_plan": 1', '"varquet_plan": 2'))
+    with pytest.raises(VarquetError, match="to say the same"):
+        Plan.from_json(text.replace('"$.a": "bigint"', '"$.a": "int"'))
+
+
+def test_a_pinned_plan_gives_every_file_one_schema(tmp_path: Path) -> None:
+    """Ten batches with shifting distributions."""
+    for number in range(10):
+        rows = with_share(number / 10, a=1 if number < 5 else "x", **{f"b{number}": 1})
+        table = pa.table([column(rows)], schema=pa.schema([vq.variant_field("v")]))
+        vq.write(table, tmp_path / f"{number}.parquet", START.schemas)
+    schemas = {vq.ShreddingSchema.from_parquet(tmp_path / f"{number}.parquet", "v") for number in range(10)}
+    assert schemas == {START.columns["v"].schema}
+
+
+def test_nothing_changes_between_the_thresholds() -> None:
+    for share in (0.5, 0.09, 0.05, 0.9):
+        following, changes = evolved(START, with_share(share, a=1))
+        assert (following, changes) == (START, [])
+
+
+def test_in_at_a_tenth_out_below_a_twentieth() -> None:
+    plan, changes = evolved(START, with_share(0.09, b="x", a=1))
+    assert changes == []
+    plan, changes = evolved(START, [{**row, "a": 1} for row in with_share(0.10, b="x")])
+    assert changes == [("added", "$.b")]
+    assert plan.columns["v"].schema.ddl() == "a bigint, b string, id bigint"
+    assert plan.step == 2
+    plan, changes = evolved(plan, [{**row, "a": 1} for row in with_share(0.06, b="x")])
+    assert changes == []
+    plan, changes = evolved(plan, [{**row, "a": 1} for row in with_share(0.04, b="x")])
+    assert changes == [("dropped", "$.b")]
+    assert plan.columns["v"].gone == {"$.b": "string"}
+    plan, changes = evolved(plan, [{**row, "a": 1} for row in with_share(0.07, b="x")])
+    assert changes == []
+    plan, changes = evolved(plan, [{**row, "a": 1} for row in with_share(0.2, b="x")])
+    assert changes == [("added", "$.b")]
+    assert plan.columns["v"].gone == {}
+
+
+def test_types_never_flip() -> None:
+    """bigint, then strings, then bigint again: the path goes once, comes back as what it was, and is never a string."""
+    plan, seen = START, []
+    for kind in ("number", "text", "text", "number", "text", "number"):
+        plan, _ = evolved(plan, with_share(1, a=1 if kind == "number" else "x"))
+        seen.append(plan.columns["v"].schema.get("$.a"))
+    assert {schema.ddl() for schema in seen if schema is not None} == {"bigint"}
+    half = [{"id": n, "a": 1 if n % 3 == 0 else "x"} for n in range(300)]
+    assert evolved(START, half) == (START, [])
+
+
+def test_types_widen_and_never_narrow() -> None:
+    plan, changes = evolved(START, ['{"id":1,"a":1.25}', '{"id":2,"a":3}'])
+    assert changes == [("widened", "$.a")]
+    assert plan.columns["v"].schema.ddl() == "a decimal(18,2), id bigint"
+    assert evolved(plan, with_share(1, a=1)) == (plan, [])
+    plan, changes = evolved(plan, ['{"id":1,"a":12345678901234567890.123}'])
+    assert plan.columns["v"].schema.ddl() == "a decimal(38,3), id bigint"
+    narrow = Plan({"v": ColumnPlan(vq.ShreddingSchema.parse("id int, a tinyint"))})
+    plan, changes = evolved(narrow, with_share(1, a=300))
+    assert plan.columns["v"].schema.ddl() == "a smallint, id int"
+
+
+def test_few_decimals_among_integers_are_no_reason() -> None:
+    assert evolved(START, [{"id": n, "a": n} for n in range(99)] + ['{"id":1,"a":1.5}'])[1] == []
+
+
+def test_within_a_step_order_does_not_matter() -> None:
+    choice = random.Random(1)
+    batches = [with_share(choice.random(), a=choice.choice([1, "x", 1.5]), **{f"n{n}": n}) for n in range(10)]
+    expected = START.evolve({"v": vq.profile(pa.chunked_array([column(rows) for rows in batches]))})
+    for _ in range(3):
+        choice.shuffle(batches)
+        parts = [profiled(choice.sample(rows, len(rows))) for rows in batches]
+        assert START.evolve({"v": parts[0].merge(*parts[1:])}) == expected
+
+
+def test_an_evolving_plan_changes_only_when_thresholds_are_crossed() -> None:
+    """Ten batches: b rises, stays, falls."""
+    plan, log = START, []
+    for share in (0.0, 0.05, 0.08, 0.12, 0.3, 0.08, 0.06, 0.03, 0.08, 0.0):
+        plan, changes = evolved(plan, [{**row, "a": 1} for row in with_share(share, b=1)])
+        log.append(changes)
+    assert log == [[], [], [], [("added", "$.b")], [], [], [], [("dropped", "$.b")], [], []]
+
+
+def test_changes_say_what_and_why() -> None:
+    _, changes = START.evolve({"v": profiled([{"id": 1, "b": {"c": "x"}}])})
+    assert changes == [
+        Change("v", "$.a", "dropped", "bigint", None, "in 0.0% of the values, below 5%"),
+        Change("v", "$.b.c", "added", None, "string", "in at least 10% of the values"),
+    ]
+    assert START.evolve({"v": profiled([])}) == (START, [])
+    with pytest.raises(VarquetError, match="expected the name of a column of the plan, got 'w'"):
+        START.evolve({"w": profiled([])})
+
+
+def test_drift_measures_the_fit() -> None:
+    plan = START.columns["v"]
+    good = drift(plan, profiled(with_share(0.5, a=1)))
+    assert good.findings == []
+    assert 0.2 < good.typed_bytes < 1
+    rows = [{"id": n if n % 2 else "x", "new": "y" * 50} for n in range(100)]
+    bad = drift(plan, profiled(rows))
+    assert [(path.path, path.finding) for path in bad.findings] == [("$.a", "rare"), ("$.id", "conflicts"), ("$.new", "new")]
+    assert bad.typed_bytes < 0.1
+    assert next(path for path in bad.paths if path.path == "$.id").typed_share == 0.5
