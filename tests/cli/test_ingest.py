@@ -77,7 +77,7 @@ class TestNdjson:
         }  # fmt: skip
 
     def test_people_get_lines(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["ingest", "in.ndjson", "out.parquet"]) == 0
+        assert main(["ingest", "in.ndjson", "out.parquet", "--unshredded"]) == 0
         out, err = capsys.readouterr()
         assert err == ""
         size = Path("out.parquet").stat().st_size
@@ -87,9 +87,15 @@ class TestNdjson:
         )
         assert re.fullmatch(expected, out)
 
-    def test_without_a_schema_nothing_is_shredded(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert ingest(capsys, "in.ndjson", "out.parquet")["schema"] == "variant"
+    def test_nothing_is_shredded_if_that_is_asked_for(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert ingest(capsys, "in.ndjson", "out.parquet", "--unshredded")["schema"] == "variant"
         assert [field.name for field in pq.read_schema("out.parquet").field("v").type] == ["metadata", "value"]
+        assert texts() == ROWS
+
+    def test_without_a_schema_the_data_chooses(self, capsys: pytest.CaptureFixture[str]) -> None:
+        chosen = vq.choose(vq.profile("in.ndjson")).schema.ddl()
+        assert chosen != "variant"
+        assert ingest(capsys, "in.ndjson", "out.parquet")["schema"] == chosen
         assert texts() == ROWS
 
     @pytest.mark.parametrize("text", ["a bigint, b string\n", '{"type":"object","fields":{"a":"bigint","b":"string"}}'])

@@ -42,7 +42,7 @@ def test_ingest_by_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert done["schema"] == "a string, id bigint"
     assert vq.ShreddingSchema.from_parquet("next.parquet", "v").ddl() == "a string, id bigint"
     assert main(["ingest", "next.ndjson", "x.parquet", "--plan", "plan.json", "--schema", "a int"]) == 2
-    assert "expected --schema or --plan, got both" in capsys.readouterr().err
+    assert "expected one of --schema, --plan and --unshredded, got several" in capsys.readouterr().err
     assert main(["ingest", "next.ndjson", "x.parquet", "--plan", "plan.json", "--output-column", "w"]) == 2
     assert "expected a plan for column w" in capsys.readouterr().err
 

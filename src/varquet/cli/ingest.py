@@ -16,11 +16,11 @@ from varquet.cli.output import JsonSwitch, Output
 from varquet.errors import VarquetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
-    from varquet.parquet.sources import Batch, Refused
+    from varquet.parquet.sources import Batch, Refused, Source
     from varquet.schema import ShreddingSchema
 
 __all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "OnError", "ingest"]
@@ -76,13 +76,14 @@ def ingest(
             "--schema",
             metavar="DDL|@FILE",
             help='The paths that become columns: "id bigint, user struct<name: string>", JSON, or a file with it.',
-            show_default="nothing is shredded",
+            show_default="chosen by the data",
         ),
     ] = None,
     plan: Annotated[
         Path | None,
         typer.Option("--plan", metavar="FILE", help="A pinned plan instead of --schema, see varquet analyze --plan.", show_default="none"),
     ] = None,
+    unshredded: Annotated[bool, typer.Option("--unshredded", help="Shred nothing: every value stays whole.")] = False,
     column: Annotated[
         str | None,
         typer.Option("--column", help="The column of Parquet files to shred: JSON text or a Variant.", show_default="the only one"),
@@ -110,8 +111,9 @@ def ingest(
 ) -> None:
     """Write NDJSON, a column of JSON text or a Variant column as a Parquet file with a shredded Variant column.
 
-    Without --schema every value stays whole, in an unshredded Variant column. Whatever the schema does not name is kept.
-    Other columns of Parquet files are kept as they are. DEST appears when it is complete; inputs larger than memory are fine.
+    Without --schema or --plan the data is read twice: first to see which paths are worth a column, as `varquet analyze` does. (What
+    comes from stdin cannot be, and stays whole, as with --unshredded.) Whatever the schema does not name is kept. Other columns of
+    Parquet files are kept as they are. DEST appears when it is complete; inputs larger than memory are fine.
     """
     target = check_new_file(dest, force=force)
     # Behind the cheap checks: help and wrong calls need no Arrow.
@@ -122,8 +124,8 @@ def ingest(
     from varquet.schema import ShreddingSchema
 
     out = Output.choose(as_json=as_json)
-    if schema is not None and plan is not None:
-        raise VarquetError("expected --schema or --plan, got both", hint="varquet ingest --help")
+    if sum((schema is not None, plan is not None, unshredded)) > 1:
+        raise VarquetError("expected one of --schema, --plan and --unshredded, got several", hint="varquet ingest --help")
     shredding = ShreddingSchema.value() if schema is None else read_schema(schema)
     started = time.monotonic()
     count = thread_count(threads)
@@ -132,6 +134,9 @@ def ingest(
     )
     if plan is not None:
         shredding = _planned(plan, source.column)
+    elif schema is None and not unshredded and source.can_be_read_again:
+        with out.progress("counting", source.size) as advance:
+            shredding = _chosen(source, on_error, advance, count)
     found = _Found(stop=on_error is OnError.RAISE)
     with (
         out.progress("ingesting", source.size) as advance,
@@ -188,6 +193,25 @@ def _planned(path: Path, column: str) -> ShreddingSchema:
     if column not in schemas:
         raise VarquetError(f"expected a plan for column {column}, got {path} with {', '.join(schemas)}", hint="--output-column names it")
     return schemas[column].writable()
+
+
+def _chosen(source: Source, on_error: OnError, advance: Callable[[int], None], threads: int) -> ShreddingSchema:
+    """The schema for what a source holds."""
+    from varquet.profiles.policies import choose
+    from varquet.profiles.profiling import profile_batches
+
+    def columns() -> Iterator[Callable[[], pa.Array]]:
+        for make in source.batches(advance):
+            yield functools.partial(_counted, make, source.column, stop=on_error is OnError.RAISE)
+
+    return choose(profile_batches(columns, threads=threads)).schema
+
+
+def _counted(make: Callable[[], Batch], column: str, *, stop: bool) -> pa.Array:
+    batch = make()
+    if batch.refused and stop:
+        raise batch.first_refused[0].error()
+    return batch.rows.column(column)
 
 
 class _Found:

@@ -85,6 +85,8 @@ class Source:
     """The bytes of all files; None where nobody knows."""
     batches: Callable[[Callable[[int], None]], Iterator[Callable[[], Batch]]]
     """What makes the batches, one behind the other; what it is given is told how many more bytes of the files were read."""
+    can_be_read_again: bool
+    """Whether all of it is in files, and no pipe or stdin."""
 
 
 def find_sources(names: Sequence[str]) -> list[str]:
@@ -158,7 +160,7 @@ def _ndjson_source(files: Sequence[str], name: str, duplicate_keys: DuplicateKey
 
     sizes = [os.path.getsize(file) if file != STDIN and Path(file).is_file() else None for file in files]
     known = [size for size in sizes if size is not None]
-    return Source(schema, name, sum(known) if len(known) == len(files) else None, batches)
+    return Source(schema, name, sum(known) if len(known) == len(files) else None, batches, len(known) == len(files))
 
 
 def _parse(texts: pa.Array, duplicate_keys: DuplicateKeys) -> ParsedJson:
@@ -220,7 +222,7 @@ def _parquet_source(
                 yield functools.partial(parse, file, batch, one.schema.get_field_index(name), before, done)
                 before += batch.num_rows
 
-    return Source(schemas[0], target, sum(os.path.getsize(file) for file in files), batches)
+    return Source(schemas[0], target, sum(os.path.getsize(file) for file in files), batches, can_be_read_again=True)
 
 
 def _only_column(file: str, opened: OpenFile) -> str:

@@ -19,12 +19,12 @@ from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError
 from varquet.parquet.json_rows import json_texts
 from varquet.parquet.positions import is_variant_field
-from varquet.parquet.sources import find_sources, open_source
+from varquet.parquet.sources import Batch, find_sources, open_source
 from varquet.profiles.builder import Builder
 from varquet.profiles.facts import Profile, Steps, empty, merge
 from varquet.profiles.folding import folded
 
-__all__ = ["MOST_NAMES", "SHARE", "profile"]
+__all__ = ["MOST_NAMES", "SHARE", "profile", "profile_batches"]
 
 MOST_NAMES: Final = 16_384
 SHARE: Final = 0.01
@@ -64,17 +64,39 @@ def profile(
         on_rows: told how many more rows have been counted, in every pass.
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
+    count = thread_count(threads)
+    return profile_batches(
+        lambda: _columns(data, column, count),
+        most_names=most_names,
+        share=share,
+        sample=sample,
+        candidates=candidates,
+        on_rows=on_rows,
+        threads=count,
+    )
+
+
+def profile_batches(
+    columns: Callable[[], Iterable[Callable[[], Column]]],
+    *,
+    most_names: int = MOST_NAMES,
+    share: float = SHARE,
+    sample: float = 1.0,
+    candidates: Mapping[Steps, frozenset[str]] | None = None,
+    on_rows: Callable[[int], None] | None = None,
+    threads: int | None = None,
+) -> Profile:
+    """Like `profile`, of what makes the parts of a variant column, as often as it is asked."""
     if not 0 < sample <= 1:
         raise UnsupportedTypeError(f"expected a sample between 0 and 1, got {sample}")
     if not 0 < share <= 1:
         raise UnsupportedTypeError(f"expected a share between 0 and 1, got {share}")
     if most_names < 1:
         raise UnsupportedTypeError(f"expected at least one name to be counted, got {most_names}")
-    count = thread_count(threads)
     closed: Mapping[Steps, frozenset[str]] = candidates or {}
     while True:
         counting = _Counting(most_names, share, sample, closed, on_rows or (lambda _: None))
-        found = counting.run(_columns(data, column, count), count)
+        found = counting.run(columns(), thread_count(threads))
         if candidates is not None:
             return found
         if found.is_exact:
@@ -94,17 +116,19 @@ class _Counting:
         self.builders: queue.SimpleQueue[Builder] = queue.SimpleQueue()
 
     def run(self, columns: Iterable[Callable[[], Column]], threads: int) -> Profile:
-        for rows in in_order(self.count, self.numbered(columns), threads):
+        # What makes a column, a parser for example, has threads of its own.
+        made = in_order(lambda make: make(), columns, threads)
+        for rows in in_order(self.count, self.numbered(made), threads):
             self.on_rows(rows)
         parts: list[Profile] = []
         while not self.builders.empty():
             parts.append(self.builders.get().profile())
         return merge(parts) if parts else empty()
 
-    def numbered(self, columns: Iterable[Callable[[], Column]]) -> Iterator[tuple[VariantSlice, int]]:
+    def numbered(self, columns: Iterable[Column]) -> Iterator[tuple[VariantSlice, int]]:
         before = 0
-        for make in columns:
-            for chunk in chunks_of(make()):
+        for column in columns:
+            for chunk in chunks_of(column):
                 variants = variant_children(chunk)
                 size = int(variants.value.offsets[-1] - variants.value.offsets[0])
                 for first, last in slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE):
@@ -151,10 +175,14 @@ def _columns(data: Data, column: str | None, threads: int) -> Iterator[Callable[
     names = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
     source = open_source(find_sources(names), column=column, output_column=None, duplicate_keys="last", threads=threads)
     for make in source.batches(lambda _: None):
-        batch = make()
-        if batch.refused:
-            raise batch.first_refused[0].error()
-        yield lambda batch=batch: batch.rows.column(source.column)  # type: ignore[misc]
+        yield functools.partial(_parsed, make, source.column)
+
+
+def _parsed(make: Callable[[], Batch], column: str) -> pa.Array:
+    batch = make()
+    if batch.refused:
+        raise batch.first_refused[0].error()
+    return batch.rows.column(column)
 
 
 def _only(schema: pa.Schema) -> str:
