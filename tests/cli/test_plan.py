@@ -41,6 +41,7 @@ def test_ingest_by_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     done = said(capsys, "ingest", "next.ndjson", "next.parquet", "--plan", "plan.json")
     assert done["schema"] == "a string, id bigint"
     assert vq.ShreddingSchema.from_parquet("next.parquet", "v").ddl() == "a string, id bigint"
+    assert vq.Plan.from_parquet("next.parquet") == vq.Plan.load("plan.json")
     assert main(["ingest", "next.ndjson", "x.parquet", "--plan", "plan.json", "--schema", "a int"]) == 2
     assert "expected one of --schema, --plan and --unshredded, got several" in capsys.readouterr().err
     assert main(["ingest", "next.ndjson", "x.parquet", "--plan", "plan.json", "--output-column", "w"]) == 2

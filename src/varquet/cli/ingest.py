@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from varquet.parquet.sources import Batch, Refused, Source
+    from varquet.profiles.plan import Plan
     from varquet.schema import ShreddingSchema
 
 __all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "OnError", "ingest"]
@@ -132,8 +133,10 @@ def ingest(
     source = open_source(
         find_sources(sources), column=column, output_column=output_column, duplicate_keys=duplicate_keys.value, threads=count
     )
+    pinned = None
     if plan is not None:
-        shredding = _planned(plan, source.column)
+        pinned = _planned(plan, source.column)
+        shredding = pinned.schemas[source.column]
     elif schema is None and not unshredded and source.can_be_read_again:
         with out.progress("counting", source.size) as advance:
             shredding = _chosen(source, on_error, advance, count)
@@ -143,7 +146,7 @@ def ingest(
         FileWriter(
             target,
             source.schema,
-            {(source.column,): shredding},
+            {(source.column,): shredding} if pinned is None else pinned,
             overwrite=force,
             layout=layout.value,
             compression=compression.value,
@@ -186,13 +189,15 @@ def ingest(
     )
 
 
-def _planned(path: Path, column: str) -> ShreddingSchema:
+def _planned(path: Path, column: str) -> Plan:
     from varquet.profiles.plan import Plan
 
-    schemas = Plan.load(path).schemas
-    if column not in schemas:
-        raise VarquetError(f"expected a plan for column {column}, got {path} with {', '.join(schemas)}", hint="--output-column names it")
-    return schemas[column].writable()
+    found = Plan.load(path)
+    if column not in found.columns:
+        raise VarquetError(
+            f"expected a plan for column {column}, got {path} with {', '.join(found.columns)}", hint="--output-column names it"
+        )
+    return Plan({column: found.columns[column]}, found.step)
 
 
 def _chosen(source: Source, on_error: OnError, advance: Callable[[int], None], threads: int) -> ShreddingSchema:

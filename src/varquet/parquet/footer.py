@@ -21,7 +21,18 @@ from varquet.errors import ParquetError
 from varquet.parquet.elements import Elements, SchemaElement, read_elements
 from varquet.parquet.thrift import BINARY, LIST, STOP, STRUCT, Edit, Struct, apply, binary, field_header, list_header, read_struct
 
-__all__ = ["CONTENT_KEY", "JSON_KEY", "LAYOUT_KEY", "SCHEMA_KEY", "Footer", "annotate", "patch_bytes", "patch_file", "read_footer"]
+__all__ = [
+    "CONTENT_KEY",
+    "JSON_KEY",
+    "LAYOUT_KEY",
+    "PLAN_KEY",
+    "SCHEMA_KEY",
+    "Footer",
+    "annotate",
+    "patch_bytes",
+    "patch_file",
+    "read_footer",
+]
 
 _MAGIC: Final = b"PAR1"
 _ENCRYPTED_MAGIC: Final = b"PARE"
@@ -36,6 +47,8 @@ LAYOUT_KEY: Final = "varquet.layouts"
 # The positions of columns of JSON text that were Variants, and what `convert` has found to be in each column.
 JSON_KEY: Final = "varquet.json"
 CONTENT_KEY: Final = "varquet.content"
+# The plan that the schemas are from.
+PLAN_KEY: Final = "varquet.plan"
 
 _SCHEMA: Final = 2
 _NUM_ROWS: Final = 3

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +26,7 @@ from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.shredding import LayoutName, shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
-from varquet.parquet.footer import LAYOUT_KEY, SCHEMA_KEY, patch_file
+from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, patch_file
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
 from varquet.schema import ShreddingSchema
 
@@ -40,7 +40,17 @@ WRITE_BATCH_ROWS: Final = 16_384
 SHRED_ROWS: Final = 16_384
 
 Batches: TypeAlias = "pa.Table | pa.RecordBatch | pa.RecordBatchReader | Iterable[pa.RecordBatch]"
-Schemas: TypeAlias = "Mapping[str | Position, ShreddingSchema | str]"
+
+
+class PinnedSchemas(Protocol):
+    """A plan: schemas by column, and what is recorded of it (`varquet.Plan`)."""
+
+    @property
+    def schemas(self) -> dict[str, ShreddingSchema]: ...
+    def to_json(self) -> str: ...
+
+
+Schemas: TypeAlias = "Mapping[str | Position, ShreddingSchema | str] | PinnedSchemas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +92,8 @@ def write(
         data: an Arrow table, batch, reader, or any iterable of batches; of a stream only a row group is held in memory.
         path: the file; it appears when it is complete.
         schemas: the shredding schema of each Variant column, by name ("payload", or "request.body" inside a struct), as a
-            ShreddingSchema or DDL. A field that is marked as a Variant and has none is written unshredded.
+            ShreddingSchema or DDL; or a Plan, which is recorded in the file. A field that is marked as a Variant and has none is
+            written unshredded.
         overwrite: replace an existing file; without it that is an error.
         layout: "parquet", the standard's, which other engines read, or "draft", that of the first Spark draft; see `shred`.
         exact_types: keep the physical types of numbers too, see `shred`.
@@ -161,14 +172,20 @@ class FileWriter:
             raise UnsupportedTypeError(f"expected row groups of at least one row and byte, got {row_group_rows} and {row_group_bytes}")
         self.layout = layout
         self.source = schema
-        self.shredded = _plan(schema, schemas or {})
+        self.recorded: dict[str, str] = {}
+        """What else the footer shall say, by key; until the file is closed."""
+        named: Mapping[str | Position, ShreddingSchema | str] = {}
+        if isinstance(schemas, Mapping):
+            named = schemas
+        elif schemas is not None:
+            named = {name: shredding for name, shredding in schemas.schemas.items()}
+            self.recorded[PLAN_KEY] = schemas.to_json()
+        self.shredded = _plan(schema, named)
         self.schema = schema
         for position, shredding in self.shredded.items():
             self.schema = _with_physical(self.schema, position, shredded_type(shredding, layout=layout, shared_metadata=True))
         self.exact_types = exact_types
         self.is_shredded = is_shredded
-        self.recorded: dict[str, str] = {}
-        """What else the footer shall say, by key; until the file is closed."""
         self.threads = thread_count(threads)
         self.row_group_rows = row_group_rows
         self.row_group_bytes = row_group_bytes
@@ -321,7 +338,7 @@ class FileWriter:
         self.temporary.unlink(missing_ok=True)
 
 
-def _plan(schema: pa.Schema, schemas: Schemas) -> dict[Position, ShreddingSchema]:
+def _plan(schema: pa.Schema, schemas: Mapping[str | Position, ShreddingSchema | str]) -> dict[Position, ShreddingSchema]:
     plan: dict[Position, ShreddingSchema] = {position: ShreddingSchema.value() for position in find_variants(schema)}
     for name, shredding in schemas.items():
         parsed = ShreddingSchema.parse(shredding) if isinstance(shredding, str) else shredding

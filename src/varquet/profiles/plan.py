@@ -19,6 +19,7 @@ from typing import Final, Literal
 import pyarrow as pa
 
 from varquet.errors import VarquetError
+from varquet.parquet.footer import PLAN_KEY, read_footer
 from varquet.profiles.facts import DECIMALS, INTEGERS, PathFacts, Profile, Steps
 from varquet.profiles.policies import Options, PolicyName, choose, integer_digits
 from varquet.schema import ShreddingSchema, display_path
@@ -158,6 +159,12 @@ class Plan:
         temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         temporary.write_text(self.to_json() + "\n", encoding="utf-8")
         os.replace(temporary, target)
+
+    @classmethod
+    def from_parquet(cls, path: str | os.PathLike[str]) -> Plan | None:
+        """The plan by which a file was written, if it was by one."""
+        recorded = read_footer(path).key_value_metadata.get(PLAN_KEY)
+        return None if recorded is None else cls.from_json(recorded)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Plan:

@@ -59,9 +59,15 @@ def test_a_pinned_plan_gives_every_file_one_schema(tmp_path: Path) -> None:
     for number in range(10):
         rows = with_share(number / 10, a=1 if number < 5 else "x", **{f"b{number}": 1})
         table = pa.table([column(rows)], schema=pa.schema([vq.variant_field("v")]))
-        vq.write(table, tmp_path / f"{number}.parquet", START.schemas)
+        vq.write(table, tmp_path / f"{number}.parquet", START)
+        assert Plan.from_parquet(tmp_path / f"{number}.parquet") == START
     schemas = {vq.ShreddingSchema.from_parquet(tmp_path / f"{number}.parquet", "v") for number in range(10)}
     assert schemas == {START.columns["v"].schema}
+
+
+def test_a_file_without_a_plan(tmp_path: Path) -> None:
+    vq.write(pa.table([column([1])], schema=pa.schema([vq.variant_field("v")])), tmp_path / "x.parquet", {"v": "bigint"})
+    assert Plan.from_parquet(tmp_path / "x.parquet") is None
 
 
 def test_nothing_changes_between_the_thresholds() -> None:
