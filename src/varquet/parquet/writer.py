@@ -178,7 +178,7 @@ class FileWriter:
         if isinstance(schemas, Mapping):
             named = schemas
         elif schemas is not None:
-            named = {name: shredding for name, shredding in schemas.schemas.items()}
+            named = {**schemas.schemas}
             self.recorded[PLAN_KEY] = schemas.to_json()
         self.shredded = _plan(schema, named)
         self.schema = schema
