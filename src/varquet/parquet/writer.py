@@ -174,11 +174,11 @@ class FileWriter:
         self.source = schema
         self.recorded: dict[str, str] = {}
         """What else the footer shall say, by key; until the file is closed."""
-        named: Mapping[str | Position, ShreddingSchema | str] = {}
+        named: dict[str | Position, ShreddingSchema | str] = {}
         if isinstance(schemas, Mapping):
-            named = schemas
+            named.update(schemas)
         elif schemas is not None:
-            named = {**schemas.schemas}
+            named.update(schemas.schemas)
             self.recorded[PLAN_KEY] = schemas.to_json()
         self.shredded = _plan(schema, named)
         self.schema = schema
