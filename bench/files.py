@@ -23,7 +23,7 @@ from data import Sample, texts
 from measure import Candidate, Facts, Job, Measurement, table
 from report import UNLIKE, Benchmark, everything, installed, run, times
 
-__all__ = ["BENCHMARK", "SCHEMA", "candidates", "folder", "ingest", "ratios"]
+__all__ = ["BENCHMARK", "SCHEMA", "candidates", "folder", "has_java", "ingest", "ratios"]
 
 WRITE: Final = "NDJSON to shredded Parquet"
 READ: Final = "read all of it as Variants"
@@ -53,12 +53,13 @@ _DUCKDB_SCHEMA: Final = (
 def candidates(data: Sample, threads: Sequence[int]) -> list[Candidate]:
     """Those who can run here; each writes into a folder of its own, which goes when its process ends."""
     peers = {_DUCKDB: duckdb_jobs, _SPARK: spark_jobs}
-    here = [name for name in installed({_DUCKDB: "duckdb", _SPARK: "pyspark"}) if name != _SPARK or _has_java()]
+    here = [name for name in installed({_DUCKDB: "duckdb", _SPARK: "pyspark"}) if name != _SPARK or has_java()]
     jobs = {_US: varquet_jobs} | {name: peers[name] for name in here}
     return [Candidate(name, data.rows, data.text_bytes, partial(prepare, data, threads)) for name, prepare in jobs.items()]
 
 
-def _has_java() -> bool:
+def has_java() -> bool:
+    """Whether there is a Java for Spark; a word on stderr if not."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
     if found is None:

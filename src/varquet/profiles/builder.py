@@ -168,12 +168,12 @@ class Builder:
         if not used:
             return
         pairs, counts = np.unique((self.log[0:used:2] << 32) | self.log[1:used:2], return_counts=True)
-        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
-            node, name = pair >> 32, pair & 0xFFFFFFFF
+        nodes, starts = np.unique(pairs >> 32, return_index=True)
+        for node, first, last in zip(nodes.tolist(), starts.tolist(), [*starts.tolist()[1:], len(pairs)], strict=True):
             if node not in self.closed:
-                self.frequent.setdefault(node, _Frequent()).add(name, count)
-        for found in self.frequent.values():
-            found.shorten(self.most_names, self.share * (self.rows - self.nulls))
+                found = self.frequent.setdefault(node, _Frequent())
+                found.add((pairs[first:last] & 0xFFFFFFFF).tolist(), counts[first:last].tolist())
+                found.shorten(self.most_names, self.share * (self.rows - self.nulls))
 
     def profile(self) -> Profile:
         """What was counted."""
@@ -231,9 +231,11 @@ class _Frequent:
         self.seen = 0
         self.missed = 0
 
-    def add(self, name: int, count: int) -> None:
-        self.counts[name] = self.counts.get(name, 0) + count
-        self.seen += count
+    def add(self, names: list[int], counts: list[int]) -> None:
+        known = self.counts
+        for name, count in zip(names, counts, strict=True):
+            known[name] = known.get(name, 0) + count
+        self.seen += sum(counts)
 
     def shorten(self, most: int, least: float) -> None:
         """Keep so many that what is missed stays below half of what matters."""

@@ -26,7 +26,7 @@ from varquet.profiles.folding import folded
 
 __all__ = ["MOST_NAMES", "SHARE", "profile", "profile_batches"]
 
-MOST_NAMES: Final = 16_384
+MOST_NAMES: Final = 4096
 SHARE: Final = 0.01
 
 _ROWS_PER_SLICE: Final = 16_384
