@@ -16,7 +16,7 @@ from varquet.cli.output import JsonSwitch, Output
 from varquet.errors import VarquetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import pyarrow as pa
 
@@ -205,18 +205,8 @@ def _chosen(source: Source, on_error: OnError, advance: Callable[[int], None], t
     from varquet.profiles.policies import choose
     from varquet.profiles.profiling import profile_batches
 
-    def columns() -> Iterator[Callable[[], pa.Array]]:
-        for make in source.batches(advance):
-            yield functools.partial(_counted, make, source.column, stop=on_error is OnError.RAISE)
-
-    return choose(profile_batches(columns, threads=threads)).schema
-
-
-def _counted(make: Callable[[], Batch], column: str, *, stop: bool) -> pa.Array:
-    batch = make()
-    if batch.refused and stop:
-        raise batch.first_refused[0].error()
-    return batch.rows.column(column)
+    counted = profile_batches(lambda: source.columns(advance, stop=on_error is OnError.RAISE), threads=threads)
+    return choose(counted).schema
 
 
 class _Found:

@@ -88,6 +88,17 @@ class Source:
     can_be_read_again: bool
     """Whether all of it is in files, and no pipe or stdin."""
 
+    def columns(self, on_bytes: Callable[[int], None], *, stop: bool = True) -> Iterator[Callable[[], pa.Array]]:
+        """What makes the Variant column of each batch; with `stop` an error for text that is not JSON, else a null."""
+        for make in self.batches(on_bytes):
+            yield functools.partial(self._column, make, stop=stop)
+
+    def _column(self, make: Callable[[], Batch], *, stop: bool) -> pa.Array:
+        batch = make()
+        if batch.refused and stop:
+            raise batch.first_refused[0].error()
+        return batch.rows.column(self.column)
+
 
 def find_sources(names: Sequence[str]) -> list[str]:
     """The files that names, folders and globs stand for, in a stable order; `-` is stdin."""

@@ -16,10 +16,10 @@ from varquet.columns.findings import finding
 from varquet.columns.fingerprint import fingerprint_spans
 from varquet.columns.parse_json import parse_json
 from varquet.columns.threads import in_order, thread_count
-from varquet.errors import UnsupportedTypeError
+from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.parquet.json_rows import json_texts
 from varquet.parquet.positions import is_variant_field
-from varquet.parquet.sources import Batch, find_sources, open_source
+from varquet.parquet.sources import find_sources, open_source
 from varquet.profiles.builder import Builder
 from varquet.profiles.facts import Profile, Steps, empty, merge
 from varquet.profiles.folding import folded
@@ -65,8 +65,10 @@ def profile(
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
     count = thread_count(threads)
+    columns, can_be_read_again = _columns(data, column, count)
     return profile_batches(
-        lambda: _columns(data, column, count),
+        columns,
+        can_be_read_again=can_be_read_again,
         most_names=most_names,
         share=share,
         sample=sample,
@@ -79,6 +81,7 @@ def profile(
 def profile_batches(
     columns: Callable[[], Iterable[Callable[[], Column]]],
     *,
+    can_be_read_again: bool = True,
     most_names: int = MOST_NAMES,
     share: float = SHARE,
     sample: float = 1.0,
@@ -101,6 +104,11 @@ def profile_batches(
             return found
         if found.is_exact:
             return folded(found, most_names)
+        if not can_be_read_again:
+            raise VarquetError(
+                f"expected data that can be read twice, because an object has more than {most_names} names, got a stream",
+                hint="write it to a file first, or let more names be counted",
+            )
         closed = found.closed
 
 
@@ -161,28 +169,18 @@ def _chosen(part: VariantSlice, share: float, first: int) -> Bytes:
     return chosen
 
 
-def _columns(data: Data, column: str | None, threads: int) -> Iterator[Callable[[], Column]]:
-    """What makes the variant columns of the data, one behind the other."""
+def _columns(data: Data, column: str | None, threads: int) -> tuple[Callable[[], Iterable[Callable[[], Column]]], bool]:
+    """What makes the variant columns of the data, one behind the other, and whether it can do so twice."""
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         if column is not None:
             raise UnsupportedTypeError(f"expected no name for the only column, got {column!r}")
-        yield lambda: _variants(data, pa.field("data", data.type))
-        return
+        return lambda: [lambda: _variants(data, pa.field("data", data.type))], True
     if isinstance(data, (pa.Table, pa.RecordBatch)):
         field = data.schema.field(_only(data.schema) if column is None else column)
-        yield lambda: _variants(data.column(field.name), field)
-        return
+        return lambda: [lambda: _variants(data.column(field.name), field)], True
     names = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
     source = open_source(find_sources(names), column=column, output_column=None, duplicate_keys="last", threads=threads)
-    for make in source.batches(lambda _: None):
-        yield functools.partial(_parsed, make, source.column)
-
-
-def _parsed(make: Callable[[], Batch], column: str) -> pa.Array:
-    batch = make()
-    if batch.refused:
-        raise batch.first_refused[0].error()
-    return batch.rows.column(column)
+    return lambda: source.columns(lambda _: None), source.can_be_read_again
 
 
 def _only(schema: pa.Schema) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from pathlib import Path
 
@@ -89,6 +90,15 @@ def test_a_sample_is_the_same_in_any_order() -> None:
     there, back = (vq.profile(vq.parse_json(pa.array(each)), sample=0.25) for each in (texts, texts[::-1]))
     assert there == back
     assert 400 < there.values < 600
+
+
+def test_a_stream_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = b"".join(b'{"m":{"a%d":1}}\n' % n for n in range(60)) + b'{"m":{"late":1}}\n' * 60
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    assert vq.profile("-")["$.m.late"].rows == 60
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    with pytest.raises(VarquetError, match="expected data that can be read twice, because an object has more than 50 names"):
+        vq.profile("-", most_names=50)
 
 
 def test_progress_is_told(column: pa.Array) -> None:
