@@ -48,6 +48,15 @@ def test_ingest_by_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert "expected a plan for column w" in capsys.readouterr().err
 
 
+def test_convert_by_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "ingest", "first.ndjson", "first.parquet", "--unshredded")
+    said(capsys, "convert", "first.parquet", "made.parquet", "--plan", "plan.json", "--layout", "draft")
+    assert vq.inspect("made.parquet").paths["path"].to_pylist() == ["$", "$.a", "$.id"]
+    said(capsys, "diff", "first.parquet", "made.parquet")
+    assert main(["convert", "first.parquet", "x.parquet", "--plan", "plan.json", "--schema", "a string"]) == 2
+    assert "expected --schema or --plan, got both" in capsys.readouterr().err
+
+
 def test_drift_evolve_and_diff(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "plan", "drift", "plan.json", "first.ndjson")["typed_bytes"] > 0.3
     found = said(capsys, "plan", "drift", "plan.json", "next.ndjson", code=1)

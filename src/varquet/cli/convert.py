@@ -12,6 +12,7 @@ import typer
 
 from varquet.cli.ingest import Compression
 from varquet.cli.output import JsonSwitch, Output
+from varquet.errors import VarquetError
 
 __all__ = ["EXAMPLE", "TargetChoice", "convert"]
 
@@ -42,6 +43,9 @@ def convert(
         str | None,
         typer.Option("--schema", metavar="DDL|@FILE", help="The paths that become columns.", show_default="those that are columns now"),
     ] = None,
+    plan: Annotated[
+        Path | None, typer.Option("--plan", metavar="FILE", help="A pinned plan instead of --schema.", show_default="none")
+    ] = None,
     json_column: Annotated[
         list[str] | None,
         typer.Option("--json-column", help="A column of JSON text that becomes a Variant; can be given again.", show_default="those known"),
@@ -61,9 +65,12 @@ def convert(
     from varquet.cli.schemas import read_schema
     from varquet.parquet.convert import convert as convert_files
     from varquet.parquet.reader import files_of, open_file
+    from varquet.profiles.plan import Plan
 
     out = Output.choose(as_json=as_json)
-    plan = None if schema is None else read_schema(schema)
+    if schema is not None and plan is not None:
+        raise VarquetError("expected --schema or --plan, got both", hint="varquet convert --help")
+    pinned = None if schema is None else read_schema(schema)
     started = time.monotonic()
     source = sources[0] if len(sources) == 1 else sources
     rows = sum(open_file(file).file.metadata.num_rows for file in files_of(source))
@@ -72,7 +79,7 @@ def convert(
             source,
             dest,
             layout.value,
-            plan,
+            pinned if plan is None else Plan.load(plan),
             json_columns=json_column or (),
             overwrite=force,
             compression=compression.value,

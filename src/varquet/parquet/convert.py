@@ -31,13 +31,13 @@ from varquet.layouts.shredding import LAYOUTS, LayoutName, shred, shredded_type,
 from varquet.parquet.footer import CONTENT_KEY, JSON_KEY, SCHEMA_KEY
 from varquet.parquet.positions import Position, field_at, locate_error, replace_type, replace_values
 from varquet.parquet.reader import OpenFile, Source, files_of, open_file
-from varquet.parquet.writer import ROW_GROUP_BYTES, ROW_GROUP_ROWS, FileWriter
+from varquet.parquet.writer import ROW_GROUP_BYTES, ROW_GROUP_ROWS, FileWriter, PinnedSchemas
 from varquet.schema import ShreddingSchema
 
 __all__ = ["Content", "ConvertedFile", "TargetLayout", "convert"]
 
 TargetLayout: TypeAlias = Literal["parquet", "draft", "unshredded", "json"]
-Plan: TypeAlias = "ShreddingSchema | str | Mapping[str | Position, ShreddingSchema | str]"
+Plan: TypeAlias = "ShreddingSchema | str | Mapping[str | Position, ShreddingSchema | str] | PinnedSchemas"
 
 # What is not put together needs no cache for it; larger batches cost less.
 BATCH_ROWS: Final = 32_768
@@ -95,7 +95,8 @@ def convert(
         layout: "parquet", the standard's; "draft", that of the first Spark draft; "unshredded", the standard's without any typed
             column; or "json", a column of JSON text. Text has fewer types than Variants: what it cannot tell apart, such as
             dates and strings, is an error.
-        plan: the shredding schema of each Variant column, by name, or one for the only one; those without keep what they have.
+        plan: a Plan, or the shredding schema of each Variant column by name, or one for the only one; columns without keep what
+            they have.
         json_columns: columns of JSON text that are to become Variants; those that `convert` made are known.
         overwrite: replace existing files; without it that is an error.
         compression, compression_level, row_group_rows, row_group_bytes: as for `write`.
@@ -326,7 +327,7 @@ def _schemas(file: OpenFile, plan: Plan | None, json_columns: Sequence[str | Pos
             )
         return {positions[0]: _parsed(plan)}
     made: dict[Position, ShreddingSchema] = {}
-    for name, schema in plan.items():
+    for name, schema in (plan if isinstance(plan, Mapping) else plan.schemas).items():
         candidates = [tuple(name)] if not isinstance(name, str) else [(name,), tuple(name.split("."))]
         position = next((one for one in candidates if one in positions), None)
         if position is None:

@@ -30,7 +30,7 @@ from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, patch_file
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
 from varquet.schema import ShreddingSchema
 
-__all__ = ["FileWriter", "WrittenFile", "write"]
+__all__ = ["FileWriter", "PinnedSchemas", "WrittenFile", "write"]
 
 ROW_GROUP_ROWS: Final = 131_072
 ROW_GROUP_BYTES: Final = 128 << 20
