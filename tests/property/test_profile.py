@@ -19,6 +19,7 @@ from varquet.profiles.facts import OTHERS, Profile, merge
 from varquet.profiles.folding import folded
 from varquet.profiles.profiling import profile
 from varquet.variant import encode
+from varquet.variant import parse_json as reference_parse_json
 from varquet.variant.model import Node
 
 _NARROW = nodes(max_leaves=10, wide=False)
@@ -72,7 +73,7 @@ def _with_data_for_names(rows: int, seed: int) -> list[str]:
 def test_names_that_are_data(most_names: int) -> None:
     """Whatever the order, the parts and the threads: the same names are kept, and counted exactly."""
     texts = _with_data_for_names(4000, 1)
-    by_hand = count_by_hand([vq.variant.parse_json(text) for text in texts])  # type: ignore[attr-defined]
+    by_hand = count_by_hand([reference_parse_json(text) for text in texts])
     whole = profile(vq.parse_json(pa.array(texts)), most_names=most_names)
     assert whole.is_exact
     choice = random.Random(2)
@@ -113,8 +114,8 @@ def test_parts_apart_take_a_second_pass() -> None:
 @pytest.mark.parametrize("build", BUILDS)
 def test_growing_anywhere_counts_nothing_twice(build: str) -> None:
     """Room for nodes, for the stack and for the log runs out in the middle of rows."""
-    deep: Node = vq.variant.parse_json("[" * 90 + '{"x":1}' + "]" * 90)  # type: ignore[attr-defined]
-    wide: Node = vq.variant.parse_json(vq.Variant.from_python({f"n{i}": {"a": i, "b": [i]} for i in range(700)}).to_json())  # type: ignore[attr-defined]
+    deep: Node = reference_parse_json("[" * 90 + '{"x":1}' + "]" * 90)
+    wide: Node = reference_parse_json(vq.Variant.from_python({f"n{i}": {"a": i, "b": [i]} for i in range(700)}).to_json())
     values = [deep, wide, deep, wide]
     with using(build):
         assert _facts(profile(column_of([encode(value) for value in values]))) == count_by_hand(values)

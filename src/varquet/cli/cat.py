@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from varquet.cli.output import JsonSwitch
 from varquet.errors import VarquetError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["EXAMPLE", "cat"]
 
@@ -42,15 +45,18 @@ def cat(
         raise VarquetError("expected --column or --columns, got both", hint="varquet cat --help")
     wanted = [column] if column is not None else columns.split(",") if columns is not None else None
     left = sys.maxsize if rows is None else rows
+
+    def with_lines(batch: pa.RecordBatch, *, bare: bool) -> tuple[pa.RecordBatch, memoryview]:
+        return batch, json_lines(batch, bare=bare)
+
     # The rows are the result, and JSON already. No progress: on a terminal it would run into them.
     for path in files_of(paths):
         if left == 0:
             break
         file = open_file(path, wanted)
         bare = column is not None or (len(file.schema) == 1 and is_variant_field(file.schema.field(0)))
-        written = functools.partial(json_lines, bare=bare)
-        for batch, lines in file.map_batches(lambda batch: (batch, written(batch)), batch_rows=max(1, min(left, _BATCH_ROWS))):  # noqa: B023
-            sys.stdout.buffer.write(lines if batch.num_rows <= left else written(batch.slice(0, left)))
+        for batch, lines in file.map_batches(functools.partial(with_lines, bare=bare), batch_rows=max(1, min(left, _BATCH_ROWS))):
+            sys.stdout.buffer.write(lines if batch.num_rows <= left else json_lines(batch.slice(0, left), bare=bare))
             left -= min(left, batch.num_rows)
             if left == 0:
                 break

@@ -64,7 +64,7 @@ def convert(
     """
     from varquet.cli.schemas import read_schema
     from varquet.parquet.convert import convert as convert_files
-    from varquet.parquet.reader import files_of, open_file
+    from varquet.parquet.reader import count_rows
     from varquet.profiles.plan import Plan
 
     out = Output.choose(as_json=as_json)
@@ -73,7 +73,7 @@ def convert(
     pinned = None if schema is None else read_schema(schema)
     started = time.monotonic()
     source = sources[0] if len(sources) == 1 else sources
-    rows = sum(open_file(file).file.metadata.num_rows for file in files_of(source))
+    rows = count_rows(source)
     with out.progress("converting", rows) as advance:
         converted = convert_files(
             source,

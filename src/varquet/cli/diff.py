@@ -36,10 +36,10 @@ def diff(
     1e0 are not, nor are a null and nothing. JSON text is compared with Variants as the Variants that it stands for.
     """
     from varquet.parquet.diff import diff as compare
-    from varquet.parquet.reader import files_of, open_file
+    from varquet.parquet.reader import count_rows
 
     out = Output.choose(as_json=as_json)
-    rows = max(sum(open_file(file).file.metadata.num_rows for file in files_of(side)) for side in (left, right))
+    rows = max(count_rows(left), count_rows(right))
     with out.progress("comparing", rows) as advance:
         found = compare(left, right, columns.split(",") if columns is not None else None, most=most, on_rows=advance, threads=threads)
     out.result({"equal": found.is_equal, **dataclasses.asdict(found)}, _lines(found))

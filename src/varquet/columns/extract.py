@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from varquet import kernels
 from varquet.columns.arrow import VARIANT, Column, VariantSlice, binary_array, bitmap, map_chunks, variant_array
-from varquet.columns.findings import finding
+from varquet.columns.findings import raise_first
 from varquet.columns.output import Output
 from varquet.columns.reading import Scratch, gather, map_slices
 from varquet.columns.threads import thread_count
@@ -166,14 +166,8 @@ def _locate(part: VariantSlice, path: Path, first: int) -> tuple[Ints, Ints]:
         status,
         np.zeros(layout.ROW_SLOTS, np.int64),
     )
-    _raise_first(status, first)
+    raise_first(status, first)
     return starts, ends
-
-
-def _raise_first(status: Ints, first: int) -> None:
-    bad = np.flatnonzero(status)
-    if len(bad):
-        raise finding(int(status[bad[0]]), first + int(bad[0]))
 
 
 def _gather(part: VariantSlice, starts: Ints, ends: Ints) -> pa.Array:
@@ -221,7 +215,7 @@ def _read_text(
         ),
         lambda: out.grow(int(scratch.state[layout.ROW_OUT])),
     )
-    _raise_first(status, first)
+    raise_first(status, first)
     array = binary_array(out.finish(int(offsets[-1])), offsets, (outcome == kernel.IS_READ).astype(np.uint8), text=kind == kernel.TO_STRING)
     return array if array.type == target else array.cast(target), outcome == kernel.IS_SLOW
 

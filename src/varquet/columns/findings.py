@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from varquet.errors import InvalidVariantError
 from varquet.kernels.source import _codes as codes
 
-__all__ = ["finding", "findings_table"]
+__all__ = ["finding", "findings_table", "raise_first"]
 
 # (rule of the encoding specification, what is wrong). Codes about metadata count offsets from its start.
 _WORDS: Final = {
@@ -49,6 +51,13 @@ def finding(status: int, row: int) -> InvalidVariantError:
     rule, words = _WORDS[code]
     part = "metadata" if code <= codes.BAD_METADATA_LENGTH else "value"
     return InvalidVariantError(f"{words} ({rule}, in the {part})", row=row, offset=offset)
+
+
+def raise_first(status: npt.NDArray[np.int64], first_row: int, rows: npt.NDArray[np.int64] | None = None) -> None:
+    """Raise for the first thing that a kernel has found; status is by row, or that of rows[k] for k."""
+    bad = np.flatnonzero(status)
+    if len(bad):
+        raise finding(int(status[bad[0]]), first_row + int(bad[0] if rows is None else rows[bad[0]]))
 
 
 def findings_table(found: list[tuple[int, int]]) -> pa.Table:

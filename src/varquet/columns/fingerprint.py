@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arrow import Column, Spans, VariantSlice, bitmap, map_chunks
-from varquet.columns.findings import finding
+from varquet.columns.findings import raise_first
 from varquet.columns.reading import Scratch, map_slices
 from varquet.columns.threads import thread_count
 
-__all__ = ["fingerprint", "fingerprint_spans"]
+__all__ = ["fingerprint", "fingerprint_slice", "fingerprint_spans", "signed"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -41,15 +41,19 @@ def fingerprint(column: Column, *, seed: int = 0, threads: int | None = None) ->
     return map_chunks(column, read_chunk, pa.uint64())
 
 
-def _read_slice(part: VariantSlice, seed: int, first: int) -> pa.Array:
+def fingerprint_slice(part: VariantSlice, seed: int, first: int) -> Ints:
+    """The numbers of some rows, of which the first has this number; 0 for an SQL NULL."""
     rows = np.arange(len(part), dtype=np.int64)
     values = Spans(part.value.data, part.value.offsets[:-1], part.value.offsets[1:], part.valid)
     status = np.zeros(len(part), np.int64)
     hashes, fields = np.zeros(len(part), np.int64), np.zeros(len(part), np.int64)
     fingerprint_spans(part.metadata, values, rows, seed, hashes, fields, status)
-    bad = np.flatnonzero(status)
-    if len(bad):
-        raise finding(int(status[bad[0]]), first + int(bad[0]))
+    raise_first(status, first)
+    return hashes
+
+
+def _read_slice(part: VariantSlice, seed: int, first: int) -> pa.Array:
+    hashes = fingerprint_slice(part, seed, first)
     validity, nulls = bitmap(part.valid)
     return pa.Array.from_buffers(pa.uint64(), len(part), [validity, pa.py_buffer(hashes)], nulls)
 

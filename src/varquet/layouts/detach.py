@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arrow import MOST_SHARED_NAMES, Dictionaries, Flat, Spans
-from varquet.columns.findings import finding
+from varquet.columns.findings import raise_first
 from varquet.columns.names import NameBuffers
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
@@ -21,12 +21,6 @@ from varquet.layouts.parts import Bytes, Ints, NameTable, Part, walk
 from varquet.layouts.rewriting import Buffers, Found, collect_names, group_rows, rewrite_values
 
 __all__ = ["attach", "detach", "split"]
-
-
-def _check(status: Ints, rows: Ints, first_row: int) -> None:
-    bad = np.flatnonzero(status)
-    if len(bad):
-        raise finding(int(status[bad[0]]), first_row + int(rows[bad[0]]))
 
 
 def detach(root: Part, rows: Dictionaries, *, first_row: int = 0) -> None:
@@ -75,7 +69,7 @@ def _detached(value: Flat, rows: Ints, of: Dictionaries, first_row: int) -> Flat
             ids, marks, ranks = np.arange(names), np.full(names, -1, np.int64), np.empty(names, np.int64)
         else:
             buffers.grow(need)
-    _check(status, np.arange(len(of)), first_row)
+    raise_first(status, first_row)
     return Flat(buffers.out, offsets, value.valid)
 
 
@@ -85,7 +79,7 @@ def split(both: Spans, rows: Ints, *, first_row: int = 0) -> tuple[Spans, Spans]
     middles: Ints = np.empty(count, np.int64)
     status: Ints = np.zeros(count, np.int64)
     kernels.share.split_detached(both.data, both.starts, both.ends, count, middles, status, np.zeros(frames.ROW_SLOTS, np.int64))
-    _check(status, rows, first_row)
+    raise_first(status, first_row, rows)
     return Spans(both.data, both.starts, middles, both.valid), Spans(both.data, middles, both.ends, both.valid)
 
 
@@ -137,7 +131,7 @@ class _Attaching:
         status: Ints = np.zeros(len(instances), np.int64)
         found = collect_names(metadata, self.names, status)
         self.names_size += int(np.sum(metadata.ends - metadata.starts))
-        _check(status, rows, self.first_row)
+        raise_first(status, self.first_row, rows)
         self.parts.append(_Detached(part, instances, values, found))
 
     def group(self) -> pa.DictionaryArray:
@@ -169,7 +163,7 @@ class _Attaching:
             # Every value has ids of its own: it is its own row here.
             numbers = np.arange(count, dtype=np.int64)
             made = rewrite_values(one.values, numbers, id_starts, one.found.counts, self.ids, len(self.names), status)
-            _check(status, one.rows, self.first_row)
+            raise_first(status, self.first_row, one.rows)
             assert one.part.value is not None
             offsets: Ints = np.zeros(len(one.part) + 1, np.int64)
             offsets[one.instances + 1] = np.diff(made.offsets)

@@ -17,9 +17,10 @@ import pyarrow as pa
 from varquet import kernels
 from varquet.columns.arena import Arena, arena
 from varquet.columns.arrow import Bytes, Dictionaries, Ints, bitmap, nothing, spans, validity_of
-from varquet.columns.findings import finding
+from varquet.columns.findings import finding, raise_first
 from varquet.columns.fingerprint import fingerprint_spans, signed
 from varquet.kernels.source import _codes as codes
+from varquet.kernels.source.fingerprint import NO_OBJECT
 from varquet.layouts.base import Layout, Residual
 from varquet.layouts.parts import Part, name_table, walk
 from varquet.layouts.primitives import numbers_of, text_of, typed_kind
@@ -28,8 +29,6 @@ from varquet.variant.fingerprint import fingerprint as reference_fingerprint
 from varquet.variant.model import NULL
 
 __all__ = ["ShreddedColumn", "fingerprint_shredded"]
-
-_NO_OBJECT: Final = -1
 
 
 def fingerprint_shredded(array: pa.StructArray, layout: Layout, schema: ShreddingSchema, *, seed: int = 0, first_row: int = 0) -> pa.Array:
@@ -58,8 +57,7 @@ class ShreddedColumn:
         is_open = part.schema.kind is Kind.OBJECT
         fingerprint_spans(found.metadata, found.values, found.rows, self.seed, hashes, fields, status, is_open=is_open)
         if status.any():
-            bad = np.flatnonzero(status[found.rows])[0]
-            raise finding(int(status[found.rows[bad]]), self.first_row + int(part.rows[found.instances[bad]]))
+            raise_first(status[found.rows], self.first_row, part.rows[found.instances])
         return _Numbers(found.instances, hashes, fields)
 
     def fingerprints(self) -> pa.Array:
@@ -201,7 +199,7 @@ class _Reader:
             left = self.residuals[id(part)]
             sums[left.instances], fields[left.instances] = left.hashes, left.fields
             there = present | part.value.valid
-            is_other = fields == _NO_OBJECT
+            is_other = fields == NO_OBJECT
             self.refuse(part, is_other & (present == 1))
             # What is an object though none of its fields is shredded is finished like the others.
             objects = there & ~is_other

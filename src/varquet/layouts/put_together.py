@@ -10,7 +10,7 @@ import pyarrow as pa
 from varquet import kernels
 from varquet.columns.arena import Arena, arena
 from varquet.columns.arrow import Flat, Spans, validity_of
-from varquet.columns.findings import finding
+from varquet.columns.findings import raise_first
 from varquet.columns.reading import Scratch, gather
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
@@ -78,9 +78,7 @@ class _Builder:
         scratch.run(rows, call, grow)
 
     def check(self) -> None:
-        bad = np.flatnonzero(self.status)
-        if len(bad):
-            raise finding(int(self.status[bad[0]]), self.first_row + int(bad[0]))
+        raise_first(self.status, self.first_row)
 
     def nothing(self, count: int) -> Flat:
         """Nulls, for parts that have no residual; all of them use the same."""

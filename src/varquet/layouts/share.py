@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from varquet.columns.arrow import MOST_SHARED_NAMES, SHARED_VARIANT, Dictionaries, Flat, Spans
-from varquet.columns.findings import finding
+from varquet.columns.findings import raise_first
 from varquet.columns.names import NameBuffers
 from varquet.layouts.parts import Ints, Part, walk
 from varquet.layouts.rewriting import collect_names, group_rows, rewrite_values
@@ -47,9 +47,7 @@ class _Sharing:
         self.status: Ints = np.zeros(len(rows), np.int64)
 
     def check(self) -> None:
-        bad = np.flatnonzero(self.status)
-        if len(bad):
-            raise finding(int(self.status[bad[0]]), self.first_row + int(bad[0]))
+        raise_first(self.status, self.first_row)
 
     def collect(self) -> None:
         """Intern the names of all rows."""

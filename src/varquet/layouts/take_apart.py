@@ -7,7 +7,7 @@ import numpy as np
 from varquet import kernels
 from varquet.columns.arena import Arena, arena
 from varquet.columns.arrow import Flat, VariantSlice, nothing
-from varquet.columns.findings import finding
+from varquet.columns.findings import raise_first
 from varquet.columns.output import Output
 from varquet.columns.reading import Scratch
 from varquet.kernels.source import _bytes as frames
@@ -92,9 +92,7 @@ class _Column:
         scratch.run(rows, call, grow, stack_is_grown=True)
 
     def check(self) -> None:
-        bad = np.flatnonzero(self.status)
-        if len(bad):
-            raise finding(int(self.status[bad[0]]), self.first_row + int(bad[0]))
+        raise_first(self.status, self.first_row)
 
     def residual(self, starts: Ints, ends: Ints, outcome: Bytes, counts: Ints) -> Flat:
         """The whole bytes of the instances that did not fit."""

@@ -29,7 +29,7 @@ from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.fingerprints import ShreddedColumn, fingerprint_shredded
 from varquet.layouts.shredding import LAYOUTS, LayoutName, shred, shredded_type, unshred
 from varquet.parquet.footer import CONTENT_KEY, JSON_KEY, SCHEMA_KEY
-from varquet.parquet.positions import Position, field_at, locate_error, replace_type, replace_values
+from varquet.parquet.positions import Position, field_at, locate_error, positions_named, replace_type, replace_values
 from varquet.parquet.reader import OpenFile, Source, files_of, open_file
 from varquet.parquet.writer import ROW_GROUP_BYTES, ROW_GROUP_ROWS, FileWriter, PinnedSchemas
 from varquet.schema import ShreddingSchema
@@ -301,8 +301,7 @@ def _columns(
 
 
 def _json_position(name: str | Position, file: OpenFile) -> Position:
-    candidates: list[Position] = [tuple(name)] if not isinstance(name, str) else [(name,), tuple(name.split("."))]
-    for position in candidates:
+    for position in positions_named(name):
         field = field_at(file.physical, position)
         if field is not None:
             if pa.types.is_string(field.type) or pa.types.is_large_string(field.type) or pa.types.is_binary(field.type):
@@ -328,8 +327,7 @@ def _schemas(file: OpenFile, plan: Plan | None, json_columns: Sequence[str | Pos
         return {positions[0]: _parsed(plan)}
     made: dict[Position, ShreddingSchema] = {}
     for name, schema in (plan if isinstance(plan, Mapping) else plan.schemas).items():
-        candidates = [tuple(name)] if not isinstance(name, str) else [(name,), tuple(name.split("."))]
-        position = next((one for one in candidates if one in positions), None)
+        position = next((one for one in positions_named(name) if one in positions), None)
         if position is None:
             raise UnsupportedTypeError(
                 f"expected the name of a Variant column of {file.path!r}, got {name!r}",

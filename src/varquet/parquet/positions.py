@@ -25,6 +25,7 @@ __all__ = [
     "locate_error",
     "parquet_path",
     "position_of",
+    "positions_named",
     "replace_type",
     "replace_values",
     "schema_steps",
@@ -76,10 +77,14 @@ def find_variants(schema: pa.Schema) -> list[Position]:
     return found
 
 
+def positions_named(name: str | Position) -> list[Position]:
+    """The positions that a user may mean by a name: a column, a dotted text, or a tuple."""
+    return [tuple(name)] if not isinstance(name, str) else [(name,), tuple(name.split("."))]
+
+
 def position_of(name: str | Position, schema: pa.Schema) -> Position:
     """The position that a user names: a column, a dotted text, or a tuple; it must hold a struct of metadata and value."""
-    candidates: list[Position] = [tuple(name)] if not isinstance(name, str) else [(name,), tuple(name.split("."))]
-    for position in candidates:
+    for position in positions_named(name):
         field = field_at(schema, position)
         if field is not None:
             if is_variant_type(field.type):

@@ -24,7 +24,7 @@ from varquet.schema import ShreddingSchema
 from varquet.schema.draft_form import UNTYPED
 from varquet.schema.parquet_form import any_depth
 
-__all__ = ["files_of", "open_file", "read", "read_batches"]
+__all__ = ["count_rows", "files_of", "open_file", "read", "read_batches"]
 
 Source: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
@@ -90,6 +90,11 @@ def files_of(source: Source) -> list[str]:
     if not found:
         raise UnsupportedTypeError(f"expected a Parquet file, a folder of them or a glob, got {str(source)!r}, which names none")
     return found
+
+
+def count_rows(source: Source) -> int:
+    """How many rows a source has, by the footers of its files."""
+    return sum(read_footer(path).num_rows for path in files_of(source))
 
 
 class OpenFile:

@@ -10,14 +10,14 @@ import numpy as np
 
 from varquet import kernels
 from varquet.columns.arrow import Bytes, Spans, VariantSlice
-from varquet.columns.findings import finding
+from varquet.columns.findings import raise_first
 from varquet.columns.names import NameBuffers
 from varquet.errors import InvalidVariantError
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import profile as kernel
 from varquet.layouts.rewriting import collect_names
-from varquet.profiles.facts import KERNEL_COLUMNS, OTHERS, Ints, Profile, Steps, sort_key
+from varquet.profiles.facts import COUNT, KERNEL_COLUMNS, OTHERS, ROWS, Ints, Profile, Steps, sort_key
 from varquet.schema import ELEMENT
 
 __all__ = ["Builder"]
@@ -101,9 +101,7 @@ class Builder:
                 self._read_log()
             else:
                 break
-        bad = np.flatnonzero(status)
-        if len(bad):
-            raise finding(int(status[bad[0]]), first_row + int(bad[0]))
+        raise_first(status, first_row)
         self._read_log()
 
     def _grow(self) -> None:
@@ -182,7 +180,7 @@ class Builder:
         numbers = np.ascontiguousarray(table[order][:, KERNEL_COLUMNS])
         # Of several names together it is not known how many rows have one of them, see `folded`.
         others = table[order, kernel.NAME] == kernel.NAME_OTHERS
-        numbers[others, 1] = numbers[others, 0]
+        numbers[others, ROWS] = numbers[others, COUNT]
         sketches = self.sketches[: self.count * kernel.SKETCH].reshape(self.count, kernel.SKETCH)[order]
         place = {node: steps[k] for k, node in enumerate(order)}
         closed = {place[node]: names for node, names in self.closed.items() if node in place}

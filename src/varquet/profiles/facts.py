@@ -23,7 +23,7 @@ from varquet.kernels.source import profile as kernel
 from varquet.schema import ELEMENT, display_path
 from varquet.schema.walk import Step
 
-__all__ = ["OTHERS", "TYPE_NAMES", "PathFacts", "Profile", "Steps"]
+__all__ = ["OTHERS", "SHARE", "TYPE_NAMES", "PathFacts", "Profile", "Steps"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -53,7 +53,7 @@ INTEGERS: Final = ("int8", "int16", "int32", "int64")
 DECIMALS: Final = ("decimal4", "decimal8", "decimal16")
 
 # The numbers of a path, in the order in which they are kept.
-_COUNT, _ROWS, _BYTES, _ITEMS, _SHORTEST, _LONGEST, _DIGITS, _SCALE = range(8)
+COUNT, ROWS, _BYTES, _ITEMS, _SHORTEST, _LONGEST, _DIGITS, _SCALE = range(8)
 _TYPES = 8
 _LOW = _TYPES + kernel.TYPE_COUNT
 _HIGH = _LOW + kernel.TYPE_COUNT
@@ -78,6 +78,9 @@ _LARGEST: Final = np.zeros(WIDTH, bool)
 _LARGEST[[_LONGEST, _DIGITS, _SCALE, *range(_HIGH, _FIRST)]] = True
 _SUMS: Final = ~(_SMALLEST | _LARGEST)
 
+SHARE: Final = 0.01
+"""What share of the rows makes a name frequent, where an object has too many of them."""
+
 _NOTHING_SMALLER: Final = kernel.LARGEST
 _VERSION: Final = 1
 
@@ -99,12 +102,12 @@ class PathFacts:
     @property
     def count(self) -> int:
         """How many values there are; more than one for a row only within arrays."""
-        return int(self.numbers[_COUNT])
+        return int(self.numbers[COUNT])
 
     @property
     def rows(self) -> int:
         """How many rows have such a value."""
-        return int(self.numbers[_ROWS])
+        return int(self.numbers[ROWS])
 
     @property
     def bytes(self) -> int:
@@ -121,6 +124,11 @@ class PathFacts:
     def nulls(self) -> int:
         """How many values are Variant nulls."""
         return int(self.numbers[_TYPES])
+
+    @property
+    def held(self) -> int:
+        """How many values are not Variant nulls."""
+        return self.count - self.nulls
 
     def of(self, *types: str) -> int:
         """How many values are of one of these types."""
@@ -212,7 +220,7 @@ class Profile:
     """Objects with more names than are counted one by one: those that are, because they may be frequent."""
     is_exact: bool = True
     """Whether all of these names were counted in all rows; if not, another pass over the rows will do so."""
-    share: float = 0.01
+    share: float = SHARE
     """What share of the rows makes a name of such an object frequent."""
 
     def __len__(self) -> int:
@@ -322,7 +330,7 @@ def merge(profiles: Iterable[Profile]) -> Profile:
             closed[steps] = closed.get(steps, frozenset()) | names
     # What is frequent in the whole is frequent in some part: those are the names that matter.
     for part in parts:
-        frequent = part.numbers[:, _ROWS] >= part.share * part.values
+        frequent = part.numbers[:, ROWS] >= part.share * part.values
         for steps, is_frequent in zip(part.paths, frequent.tolist(), strict=True):
             above = steps[:-1]
             if is_frequent and above in closed and above not in part.closed and steps and isinstance(steps[-1], str):
@@ -330,7 +338,7 @@ def merge(profiles: Iterable[Profile]) -> Profile:
     # A part that has too many names itself must have counted all of them.
     is_exact = all(part.is_exact and all(closed[steps] == names for steps, names in part.closed.items()) for part in parts)
     rows, nulls = sum(part.rows for part in parts), sum(part.nulls for part in parts)
-    return Profile(rows, nulls, tuple(paths), numbers, sketches, closed, is_exact, min((part.share for part in parts), default=0.01))
+    return Profile(rows, nulls, tuple(paths), numbers, sketches, closed, is_exact, min((part.share for part in parts), default=SHARE))
 
 
 def nothing(paths: int) -> Ints:

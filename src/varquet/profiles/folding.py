@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from varquet.profiles.facts import OTHERS, Profile, Steps, add, nothing, sort_key, together
+from varquet.profiles.facts import COUNT, OTHERS, ROWS, Profile, Steps, add, nothing, sort_key, together
 
 __all__ = ["folded"]
-
-_ROWS_AND_COUNT = (1, 0)
 
 
 def folded(profile: Profile, most_names: int) -> Profile:
@@ -25,8 +23,7 @@ def folded(profile: Profile, most_names: int) -> Profile:
         return profile
     place = {steps: k for k, steps in enumerate(profile.paths)}
     least = profile.share * profile.values
-    rows, count = _ROWS_AND_COUNT
-    rare = {steps for above in large for steps in names.get(above, ()) if profile.numbers[place[steps], rows] < least}
+    rare = {steps for above in large for steps in names.get(above, ()) if profile.numbers[place[steps], ROWS] < least}
     others = {above: [*(steps for steps in names.get(above, ()) if steps in rare)] for above in large}
     kept = [steps for steps in profile.paths if not _is_below(steps, rare)]
     made = sorted({*kept, *((*above, OTHERS) for above, gone in others.items() if gone)}, key=sort_key)
@@ -44,7 +41,7 @@ def folded(profile: Profile, most_names: int) -> Profile:
     for steps, k in target.items():
         if steps and steps[-1] is OTHERS:
             # How many rows have any of several names is not to be had from how many have each.
-            numbers[k, rows] = numbers[k, count]
+            numbers[k, ROWS] = numbers[k, COUNT]
     closed = {above: frozenset(str(steps[-1]) for steps in names.get(above, ()) if steps not in rare) for above in large}
     return Profile(profile.rows, profile.nulls, tuple(made), numbers, sketches, closed, profile.is_exact, profile.share)
 

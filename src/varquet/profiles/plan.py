@@ -21,7 +21,7 @@ import pyarrow as pa
 from varquet.errors import VarquetError
 from varquet.parquet.footer import PLAN_KEY, read_footer
 from varquet.profiles.facts import DECIMALS, INTEGERS, PathFacts, Profile, Steps
-from varquet.profiles.policies import Options, PolicyName, choose, integer_digits
+from varquet.profiles.policies import Options, PolicyName, choose, integer_digits, roomy_decimal
 from varquet.schema import ShreddingSchema, display_path
 from varquet.schema.walk import steps_of
 from varquet.types import BY_NAME
@@ -29,7 +29,6 @@ from varquet.types import BY_NAME
 __all__ = ["Change", "ColumnPlan", "Drift", "PathDrift", "Plan", "drift"]
 
 _VERSION: Final = 1
-_MOST_DIGITS: Final = 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +188,7 @@ def leaf_types(schema: ShreddingSchema) -> dict[str, str]:
 def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan, list[Change]]:
     facts = {one.steps: one for one in profile}
     root = facts.get(())
-    values = root.count - root.nulls if root is not None else 0
+    values = root.held if root is not None else 0
     if not values:
         return plan, []
     kept: dict[Steps, ShreddingSchema] = {}
@@ -198,13 +197,13 @@ def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan,
     never: set[Steps] = set()
     for steps, leaf in plan.schema.leaves():
         path, here = display_path(steps), facts.get(steps)
-        share = (here.count - here.nulls) / values if here is not None else 0.0
+        share = here.held / values if here is not None else 0.0
         if here is None or share < plan.retain_frequency:
             gone[path], reasons[path] = leaf.ddl(), f"in {share:.1%} of the values, below {plan.retain_frequency:.0%}"
             never.add(steps)
             continue
         wider = _widened(leaf, here)
-        typed = _typed(wider, here) / max(1, here.count - here.nulls)
+        typed = _typed(wider, here) / max(1, here.held)
         if leaf.type is not None and typed < plan.retain_typed_share:
             gone[path], reasons[path] = leaf.ddl(), f"{typed:.1%} of its values have its type, below {plan.retain_typed_share:.0%}"
             never.add(steps)
@@ -215,8 +214,8 @@ def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan,
     for path, ddl in plan.gone.items():
         steps = steps_of(path)
         here, leaf = facts.get(steps), ShreddingSchema.parse(ddl)
-        share = (here.count - here.nulls) / values if here is not None else 0.0
-        if here is not None and share >= plan.min_field_frequency and _typed(leaf, here) >= 0.5 * (here.count - here.nulls):
+        share = here.held / values if here is not None else 0.0
+        if here is not None and share >= plan.min_field_frequency and _typed(leaf, here) >= 0.5 * here.held:
             back[steps] = _widened(leaf, here)
             del gone[path]
         else:
@@ -261,9 +260,8 @@ def _widened(leaf: ShreddingSchema, facts: PathFacts) -> ShreddingSchema:
         whole, scale = max(whole, kind.precision - kind.scale), max(scale, kind.scale)
         if (whole, scale) == (kind.precision - kind.scale, kind.scale):
             return leaf
-    if whole + scale > _MOST_DIGITS:
-        return leaf
-    return ShreddingSchema.primitive(pa.decimal128(18 if whole + scale <= 18 else _MOST_DIGITS, scale))
+    wider = roomy_decimal(whole, scale)
+    return leaf if wider is None else ShreddingSchema.primitive(wider)
 
 
 def _fits(low: int, high: int, bits: int) -> bool:
@@ -274,7 +272,7 @@ def _typed(leaf: ShreddingSchema, facts: PathFacts) -> int:
     """How many values of a path are of a leaf's kind."""
     kind = leaf.type
     if kind is None:
-        return facts.count - facts.nulls
+        return facts.held
     if pa.types.is_integer(kind):
         return facts.of(*INTEGERS)
     if pa.types.is_decimal(kind):
@@ -317,13 +315,13 @@ def drift(plan: ColumnPlan, profile: Profile) -> Drift:
     """Measure how well a column's plan fits data with this profile: what is typed, what conflicts, what is rare, what is new."""
     facts = {one.steps: one for one in profile}
     root = facts.get(())
-    values = max(1, root.count - root.nulls if root is not None else 0)
+    values = max(1, root.held if root is not None else 0)
     leaves = dict(plan.schema.leaves())
     found: list[PathDrift] = []
     typed_bytes = 0.0
     for steps, leaf in leaves.items():
         here = facts.get(steps)
-        held = here.count - here.nulls if here is not None else 0
+        held = here.held if here is not None else 0
         typed = _typed(leaf, here) / held if here is not None and held else 0.0
         if here is not None and leaf.type is not None:
             typed_bytes += typed * here.bytes
@@ -337,5 +335,5 @@ def drift(plan: ColumnPlan, profile: Profile) -> Drift:
     fresh = choose(profile, plan.policy, plan.options()).schema
     for steps, _ in fresh.leaves():
         if steps not in leaves:
-            found.append(PathDrift(display_path(steps), None, (facts[steps].count - facts[steps].nulls) / values, 0.0, "new"))
+            found.append(PathDrift(display_path(steps), None, facts[steps].held / values, 0.0, "new"))
     return Drift(typed_bytes / max(1, root.bytes if root is not None else 0), found)

@@ -21,13 +21,12 @@ from varquet.errors import UnsupportedTypeError
 from varquet.profiles.facts import DECIMALS, INTEGERS, OTHERS, PathFacts, Profile, Steps
 from varquet.schema import ELEMENT, ShreddingSchema
 from varquet.schema.walk import steps_of
-from varquet.types import BY_NAME
+from varquet.types import BY_NAME, MAX_DECIMAL_DIGITS
 
-__all__ = ["POLICIES", "Choice", "Decision", "Options", "PolicyName", "choose", "integer_digits", "with_hints"]
+__all__ = ["POLICIES", "Choice", "Decision", "Options", "PolicyName", "choose", "integer_digits", "roomy_decimal", "with_hints"]
 
 PolicyName: TypeAlias = Literal["varquet", "iceberg", "iceberg-1.11", "spark"]
 
-_MOST_DIGITS: Final = 38
 # From the weakest to the strongest, when two types are as common as each other; objects and arrays lose to all.
 _TIE_ORDER: Final = (
     "array", "object", "boolean", "int8", "int16", "int32", "int64", "float", "double", "decimal4", "decimal8", "decimal16", "date",
@@ -140,9 +139,23 @@ def _type_of(name: str, facts: PathFacts) -> pa.DataType:
 
 def _decimal(whole: int, scale: int) -> pa.DataType:
     """Room for so many digits before the point and behind it; where 38 are too few, those before it win."""
-    whole = min(max(whole, 0), _MOST_DIGITS)
-    scale = min(scale, _MOST_DIGITS - whole)
+    whole = min(max(whole, 0), MAX_DECIMAL_DIGITS)
+    scale = min(scale, MAX_DECIMAL_DIGITS - whole)
     return pa.decimal128(max(whole + scale, 1), scale)
+
+
+def roomy_decimal(whole: int, scale: int) -> pa.DataType | None:
+    """A decimal of 18 or 38 digits with room for so many before the point, and just so many behind it; None if there is none."""
+    if whole + scale > MAX_DECIMAL_DIGITS:
+        return None
+    return pa.decimal128(18 if whole + scale <= 18 else MAX_DECIMAL_DIGITS, scale)
+
+
+def _roomy(whole: int, scale: int, values: int, reason: str) -> _Taken:
+    kind = roomy_decimal(whole, scale)
+    if kind is None:
+        return _none(f"no decimal has {whole} digits before the point and {scale} behind it")
+    return _Taken("primitive", kind, values, reason)
 
 
 def _as_taken(name: str, count: int, facts: PathFacts, reason: str) -> _Taken:
@@ -188,15 +201,7 @@ def _spark(facts: PathFacts, options: Options) -> _Taken:
         digits = facts.decimal_digits
         if digits is None:
             return _Taken("primitive", pa.int64(), total, "integers")
-        whole, scale = max(digits[0], integer_digits(facts)), digits[1]
-        if whole + scale > _MOST_DIGITS:
-            return _none(f"no decimal has {whole} digits before the point and {scale} behind it")
-        return _Taken(
-            "primitive",
-            pa.decimal128(18 if whole + scale <= 18 else 38, scale),
-            total,
-            "integers and decimals" if len(exact) > 1 else "decimals",
-        )
+        return _roomy(max(digits[0], integer_digits(facts)), digits[1], total, "integers and decimals" if len(exact) > 1 else "decimals")
     if len(families) > 1:
         return _none("mixed: " + _mixture(families))
     ((name, count),) = families.items()
@@ -228,10 +233,7 @@ def _saving(facts: PathFacts, options: Options) -> _Taken:
         return _Taken("primitive", pa.int64(), count, reason)
     if name in DECIMALS:
         digits = facts.decimal_digits or (0, 0)
-        whole, scale = max(digits[0], integer_digits(facts)), digits[1]
-        if whole + scale > _MOST_DIGITS:
-            return _none(f"no decimal has {whole} digits before the point and {scale} behind it")
-        return _Taken("primitive", pa.decimal128(18 if whole + scale <= 18 else 38, scale), count, reason)
+        return _roomy(max(digits[0], integer_digits(facts)), digits[1], count, reason)
     if options.for_spark and name in _NOT_FOR_SPARK:
         return _none(f"{name}: Spark cannot read its typed column")
     return _as_taken(name, count, facts, reason)
@@ -258,7 +260,7 @@ class _Chooser:
             if steps:
                 self.below.setdefault(steps[:-1], []).append(steps)
         root = self.facts.get(())
-        self.values = root.count - root.nulls if root is not None else 0
+        self.values = root.held if root is not None else 0
         self.reasons: dict[Steps, tuple[bool, str | None, str, int]] = {}
         self.made: dict[Steps, ShreddingSchema | None] = {}
 
@@ -276,7 +278,7 @@ class _Chooser:
         above = facts.steps[:-1]
         if chosen and facts.steps and not self.reasons.get(above, (False,))[0]:
             chosen, reason = False, "below a path that is not shredded"
-        values = facts.count - facts.nulls
+        values = facts.held
         return Decision(
             facts.path,
             chosen,
@@ -292,7 +294,7 @@ class _Chooser:
         facts = self.facts[steps]
         if self.policy is _spark:
             return facts.rows / self.profile.values
-        return (facts.count - facts.nulls) / self.values if self.values else 0.0
+        return facts.held / self.values if self.values else 0.0
 
     def schema_of(self, steps: Steps) -> ShreddingSchema | None:
         facts, options = self.facts[steps], self.options
@@ -301,7 +303,7 @@ class _Chooser:
         if any(steps[:length] in options.never for length in range(len(steps) + 1)):
             return self.decide(steps, None, "never, by a hint", 0)
         if steps in options.types:
-            return self.decide(steps, options.types[steps], "by a hint", facts.count - facts.nulls)
+            return self.decide(steps, options.types[steps], "by a hint", facts.held)
         is_kept = steps in options.always or any(asked[: len(steps)] == steps for asked in options.always)
         if len(steps) > options.max_depth:
             return self.decide(steps, None, f"deeper than {options.max_depth}", 0)

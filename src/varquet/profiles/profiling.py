@@ -11,9 +11,8 @@ from typing import Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from varquet.columns.arrow import Bytes, Column, Ints, Spans, VariantSlice, chunks_of, is_variant_type, plain, slices, variant_children
-from varquet.columns.findings import finding
-from varquet.columns.fingerprint import fingerprint_spans
+from varquet.columns.arrow import Bytes, Column, VariantSlice, chunks_of, is_variant_type, plain, slices, variant_children
+from varquet.columns.fingerprint import fingerprint_slice
 from varquet.columns.parse_json import parse_json
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
@@ -21,13 +20,12 @@ from varquet.parquet.json_rows import json_texts
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.sources import find_sources, open_source
 from varquet.profiles.builder import Builder
-from varquet.profiles.facts import Profile, Steps, empty, merge
+from varquet.profiles.facts import SHARE, Profile, Steps, empty, merge
 from varquet.profiles.folding import folded
 
 __all__ = ["MOST_NAMES", "SHARE", "profile", "profile_batches"]
 
 MOST_NAMES: Final = 4096
-SHARE: Final = 0.01
 
 _ROWS_PER_SLICE: Final = 16_384
 _BYTES_PER_SLICE: Final = 8 << 20
@@ -157,14 +155,7 @@ class _Counting:
 
 def _chosen(part: VariantSlice, share: float, first: int) -> Bytes:
     """1 for the rows whose fingerprints are small enough: the same ones wherever they stand."""
-    numbers: Ints = np.zeros(len(part), np.int64)
-    status: Ints = np.zeros(len(part), np.int64)
-    values = Spans(part.value.data, part.value.offsets[:-1], part.value.offsets[1:], part.valid)
-    rows = np.arange(len(part), dtype=np.int64)
-    fingerprint_spans(part.metadata, values, rows, 0, numbers, np.zeros(len(part), np.int64), status)
-    bad = np.flatnonzero(status)
-    if len(bad):
-        raise finding(int(status[bad[0]]), first + int(bad[0]))
+    numbers = fingerprint_slice(part, 0, first)
     chosen: Bytes = (numbers.view(np.uint64) < np.uint64(int(share * (1 << 64)))).astype(np.uint8)
     return chosen
 

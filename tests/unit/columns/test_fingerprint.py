@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa
 import pytest
 from variant_columns import VARIANT_FORMS, column_of
@@ -40,7 +42,7 @@ def test_the_type_of_a_number_does_not_matter_but_whether_it_is_exact_does() -> 
 
 
 @pytest.mark.parametrize("form", VARIANT_FORMS.values(), ids=VARIANT_FORMS)
-def test_any_form_of_a_column(form) -> None:  # type: ignore[no-untyped-def]
+def test_any_form_of_a_column(form: Callable[[pa.Array], pa.Array]) -> None:
     column = vq.parse_json(pa.array(['{"a":1}', None, "[1,2]", "null", '{"a":1}']))
     expected = vq.fingerprint(column).to_pylist()
     assert expected[1] is None
