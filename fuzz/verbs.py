@@ -272,7 +272,7 @@ def _all_rows() -> Iterator[None]:
         except InvalidVariantError:
             return None
 
-    with mock.patch.multiple(extracting, _raise_first=lambda status, first: None, decode_value=decoded, try_cast=casted):
+    with mock.patch.multiple(extracting, raise_first=lambda status, first: None, decode_value=decoded, try_cast=casted):
         yield
 
 
@@ -297,7 +297,7 @@ def _no_checks() -> Iterator[None]:
         mock.patch.object(take_apart._Column, "check"),
         mock.patch.object(put_together._Builder, "check"),
         mock.patch.object(share._Sharing, "check"),
-        mock.patch.object(detach, "_check"),
+        mock.patch.object(detach, "raise_first"),
     ):
         yield
 
