@@ -14,9 +14,11 @@ cdef extern from *:
     static inline int vq_ctz(unsigned long long m) { unsigned long i; _BitScanForward64(&i, m); return (int)i; }
     static inline int vq_clz(unsigned long long m) { unsigned long i; _BitScanReverse64(&i, m); return 63 - (int)i; }
     static inline unsigned long long vq_mul_high(unsigned long long a, unsigned long long b) { return __umulh(a, b); }
+    #define vq_reversed(v) _byteswap_uint64(v)
     #else
     static inline int vq_ctz(unsigned long long m) { return __builtin_ctzll(m); }
     static inline int vq_clz(unsigned long long m) { return __builtin_clzll(m); }
+    #define vq_reversed(v) __builtin_bswap64(v)
     #if defined(__SIZEOF_INT128__)
     static inline unsigned long long vq_mul_high(unsigned long long a, unsigned long long b) {
         return (unsigned long long)(((unsigned __int128)a * b) >> 64);
@@ -39,6 +41,7 @@ cdef extern from *:
     int vq_ctz(u64 mask) noexcept nogil
     int vq_clz(u64 mask) noexcept nogil
     u64 vq_mul_high(u64 one, u64 other) noexcept nogil
+    u64 vq_reversed(u64 value) noexcept nogil
     double vq_double(i64 bits) noexcept nogil
     i64 vq_bits(double value) noexcept nogil
     double vq_float(i64 bits) noexcept nogil
@@ -51,6 +54,9 @@ cdef inline i64 trailing_zeros(u64 mask) noexcept nogil:
 
 cdef inline i64 leading_zeros(u64 value) noexcept nogil:
     return vq_clz(value)
+
+cdef inline u64 reversed_bytes(u64 value) noexcept nogil:
+    return vq_reversed(value)
 
 cdef inline u64 mul_high(u64 one, u64 other) noexcept nogil:
     return vq_mul_high(one, other)

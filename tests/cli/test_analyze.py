@@ -61,6 +61,7 @@ def test_people_get_a_table_and_the_schema(capsys: pytest.CaptureFixture[str]) -
     assert lines[0] == "21 rows, 0 SQL NULLs, 6 paths"
     assert lines[1].split() == ["path", "types", "values", "distinct", "bytes", "column", "why"]
     assert lines[-1] == "id bigint, user struct<name: string>, v bigint"
-    (row,) = [line for line in lines if line.startswith("$.v")]
+    row, conflict = [line for line in lines if line.startswith("$.v")]
+    assert conflict.split()[:3] == ["$.v", "int8", "19"]
     assert "bigint" in row and "95.0% of its values; the rest stays in the residual" in row
     assert main(["ingest", "rows.ndjson", "rows.parquet", "--schema", lines[-1], "--json"]) == 0

@@ -14,12 +14,16 @@ from varquet.cli.output import JsonSwitch, Output
 from varquet.errors import VarquetError
 
 if TYPE_CHECKING:
+    from varquet.profiles.examples import Conflict
     from varquet.profiles.facts import Profile
     from varquet.profiles.policies import Choice, Options
 
 __all__ = ["EXAMPLE", "PolicyChoice", "analyze"]
 
 EXAMPLE: Final = "Example: varquet analyze events.ndjson"
+
+
+_MOST_CONFLICTS: Final = 40
 
 
 class PolicyChoice(enum.StrEnum):
@@ -90,6 +94,7 @@ def analyze(
             }
             for facts, decision in zip(found, choice.decisions, strict=True)
         ],
+        "conflicts": [dataclasses.asdict(conflict) for conflict in found.conflicts()],
     }
     out.tables(data, lambda: _tables(found, choice, all_paths=all_paths))
 
@@ -134,4 +139,26 @@ def _tables(found: Profile, choice: Choice, *, all_paths: bool) -> list[Any]:
     shown: list[Any] = [Text(f"{found.rows:,} rows, {found.nulls:,} SQL NULLs, {len(found):,} paths"), table]
     if hidden:
         shown.append(Text(f"{hidden:,} paths in fewer than 1 % of the values are not shown; --all shows them"))
+    conflicts = found.conflicts()
+    if conflicts:
+        shown += [Text(), _conflicts(conflicts)]
     return [*shown, Text(), Text(choice.schema.ddl())]
+
+
+def _conflicts(conflicts: list[Conflict]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("values that conflict", overflow="fold")
+    table.add_column("type", no_wrap=True)
+    for name in ("count", "first row"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("for example", overflow="ellipsis", no_wrap=True)
+    before = None
+    for one in conflicts[:_MOST_CONFLICTS]:
+        table.add_row(*map(Text, (one.path if one.path != before else "", one.type, f"{one.count:,}", f"{one.row:,}", one.example)))
+        before = one.path
+    if len(conflicts) > _MOST_CONFLICTS:
+        table.add_row(f"... and {len(conflicts) - _MOST_CONFLICTS:,} more; --json has all")
+    return table

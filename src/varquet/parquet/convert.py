@@ -29,9 +29,10 @@ from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.fingerprints import ShreddedColumn, fingerprint_shredded
 from varquet.layouts.shredding import LAYOUTS, LayoutName, shred, shredded_type, unshred
 from varquet.parquet.footer import CONTENT_KEY, JSON_KEY, SCHEMA_KEY
+from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, field_at, locate_error, positions_named, replace_type, replace_values
 from varquet.parquet.reader import OpenFile, Source, files_of, open_file
-from varquet.parquet.writer import ROW_GROUP_BYTES, ROW_GROUP_ROWS, FileWriter, PinnedSchemas
+from varquet.parquet.writer import ROW_GROUP_BYTES, ROW_GROUP_ROWS, FileWriter
 from varquet.schema import ShreddingSchema
 
 __all__ = ["Content", "ConvertedFile", "TargetLayout", "convert"]

@@ -19,7 +19,17 @@ from varquet.errors import ParquetError, UnsupportedTypeError, VarquetError
 from varquet.layouts.shredding import LAYOUTS, LayoutName, layout_of, unshred
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.footer import LAYOUT_KEY, read_footer
-from varquet.parquet.positions import Position, file_paths, locate_error, replace_type, replace_values, schema_steps
+from varquet.parquet.plans import PinnedSchemas
+from varquet.parquet.positions import (
+    Position,
+    field_at,
+    file_paths,
+    locate_error,
+    positions_named,
+    replace_type,
+    replace_values,
+    schema_steps,
+)
 from varquet.schema import ShreddingSchema
 from varquet.schema.draft_form import UNTYPED
 from varquet.schema.parquet_form import any_depth
@@ -38,6 +48,7 @@ def read(
     source: Source,
     columns: Sequence[str] | None = None,
     *,
+    plan: PinnedSchemas | None = None,
     strict: bool = False,
     threads: int | None = None,
 ) -> pa.Table:
@@ -49,12 +60,14 @@ def read(
     Args:
         source: a file, a folder (all *.parquet in it and below), a glob, or several of them.
         columns: the top-level columns to read; all by default.
+        plan: a Plan, whose columns every file must have. They are read as Variants also where a file does not say that they are,
+            as files of writers that do not know the VARIANT annotation.
         strict: also refuse what the standard lets a reader accept, see `unshred`.
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
     tables = [
         pa.Table.from_batches(list(file.batches(strict=strict, threads=threads)), file.schema)
-        for file in (open_file(path, columns) for path in files_of(source))
+        for file in (open_file(path, columns, plan) for path in files_of(source))
     ]
     return pa.concat_tables(tables, promote_options="default")
 
@@ -63,13 +76,14 @@ def read_batches(
     source: Source,
     columns: Sequence[str] | None = None,
     *,
+    plan: PinnedSchemas | None = None,
     batch_rows: int = BATCH_ROWS,
     strict: bool = False,
     threads: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Like `read`, a batch at a time and file after file, so that files of any size can be read."""
     for path in files_of(source):
-        yield from open_file(path, columns).batches(batch_rows=batch_rows, strict=strict, threads=threads)
+        yield from open_file(path, columns, plan).batches(batch_rows=batch_rows, strict=strict, threads=threads)
 
 
 def files_of(source: Source) -> list[str]:
@@ -100,7 +114,7 @@ def count_rows(source: Source) -> int:
 class OpenFile:
     """One Parquet file: its schema as read, and its batches."""
 
-    def __init__(self, path: str, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, path: str, columns: Sequence[str] | None = None, plan: PinnedSchemas | None = None) -> None:
         self.path = path
         footer = read_footer(path)
         self.recorded = footer.key_value_metadata
@@ -118,6 +132,7 @@ class OpenFile:
                 )
             physical = pa.schema([physical.field(name) for name in columns], physical.metadata)
         self.physical = physical.remove_metadata()
+        planned = [self._named(name) for name in ([] if plan is None else plan.schemas)]
         self.variants: dict[Position, ShreddingSchema] = {}
         self.paths: dict[Position, tuple[str, ...]] = {}
         self.layouts: dict[Position, LayoutName] = {}
@@ -128,7 +143,7 @@ class OpenFile:
         for position, field, names in file_paths(self.physical, footer.schema):
             if any(position[:length] in self.variants for length in range(1, len(position))):
                 continue  # part of a Variant
-            if names in annotated:
+            if names in annotated or (position in planned and layout_of(field.type) == "parquet"):
                 self.variants[position] = self._shredding(position, field)
                 self.paths[position] = names
             elif position in recorded or (layout_of(field.type) == "draft" and field.type.get_field_index(UNTYPED) >= 0):
@@ -141,6 +156,13 @@ class OpenFile:
                     )
                 self.variants[position] = LAYOUTS[self.layouts[position]].schemas_of(field.type)[0]
                 self.paths[position] = names
+        for position in planned:
+            if position not in self.variants and (columns is None or position[0] in columns):
+                raise UnsupportedTypeError(
+                    f"expected column {'.'.join(position)!r} of the plan in {path!r} as a Variant, got "
+                    f"{field_at(self.physical, position) or 'no such column'}",
+                    hint="the columns are " + ", ".join(map(repr, self.physical.names)),
+                )
         self.schema = self.physical
         for position in self.variants:
             index = self.schema.get_field_index(position[0])
@@ -150,6 +172,11 @@ class OpenFile:
                 lambda field: variant_field(field.name, nullable=field.nullable, shared_metadata=True),
             )
             self.schema = self.schema.set(index, changed)
+
+    def _named(self, name: str) -> Position:
+        """The position that a name means, or the first that it could mean."""
+        meant = positions_named(name)
+        return next((position for position in meant if field_at(self.physical, position) is not None), meant[0])
 
     def _shredding(self, position: Position, field: pa.Field) -> ShreddingSchema:
         if not pa.types.is_struct(field.type):
@@ -217,6 +244,6 @@ def _has_metadata(element: SchemaElement, path: Sequence[str]) -> bool:
     return any(child.name == "metadata" for child in element.children)
 
 
-def open_file(path: str, columns: Sequence[str] | None = None) -> OpenFile:
+def open_file(path: str, columns: Sequence[str] | None = None, plan: PinnedSchemas | None = None) -> OpenFile:
     """Open one Parquet file and read its footer."""
-    return OpenFile(path, columns)
+    return OpenFile(path, columns, plan)

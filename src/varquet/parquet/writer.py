@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,10 +27,11 @@ from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.shredding import LayoutName, shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
 from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, patch_file
+from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
 from varquet.schema import ShreddingSchema
 
-__all__ = ["FileWriter", "PinnedSchemas", "WrittenFile", "write"]
+__all__ = ["FileWriter", "WrittenFile", "write"]
 
 ROW_GROUP_ROWS: Final = 131_072
 ROW_GROUP_BYTES: Final = 128 << 20
@@ -40,14 +41,6 @@ WRITE_BATCH_ROWS: Final = 16_384
 SHRED_ROWS: Final = 16_384
 
 Batches: TypeAlias = "pa.Table | pa.RecordBatch | pa.RecordBatchReader | Iterable[pa.RecordBatch]"
-
-
-class PinnedSchemas(Protocol):
-    """A plan: schemas by column, and what is recorded of it (`varquet.Plan`)."""
-
-    @property
-    def schemas(self) -> dict[str, ShreddingSchema]: ...
-    def to_json(self) -> str: ...
 
 
 Schemas: TypeAlias = "Mapping[str | Position, ShreddingSchema | str] | PinnedSchemas"

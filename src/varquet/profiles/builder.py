@@ -17,7 +17,8 @@ from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import profile as kernel
 from varquet.layouts.rewriting import collect_names
-from varquet.profiles.facts import COUNT, KERNEL_COLUMNS, OTHERS, ROWS, Ints, Profile, Steps, sort_key
+from varquet.profiles.examples import Example, container_example, scalar_example
+from varquet.profiles.facts import COUNT, KERNEL_COLUMNS, OTHERS, ROWS, TYPE_NAMES, WIDTH, Ints, Profile, Steps, sort_key
 from varquet.schema import ELEMENT
 
 __all__ = ["Builder"]
@@ -25,6 +26,24 @@ __all__ = ["Builder"]
 # Paths are followed so deep: no policy looks deeper than 50.
 MOST_DEPTH: Final = 100
 
+
+def _headers() -> Ints:
+    """What the first byte of a value tells, as the kernel takes it: type | bytes before the content << 8 | size << 12."""
+    made = np.zeros(256, np.int64)
+    for header in range(256):
+        tag, basic = header >> 2, header & 3
+        if basic == frames.BASIC_PRIMITIVE:
+            kind = kernel.TYPE_NULL if tag == 0 else kernel.TYPE_BOOLEAN if tag <= 2 else tag - 1
+            width = frames.tag_width(tag)
+            made[header] = kind | 1 << 8 | (1 + width) << 12 if width >= 0 else 0 if kind >= kernel.TYPE_OBJECT else kind | 5 << 8
+        elif basic == frames.BASIC_SHORT_STRING:
+            made[header] = kernel.TYPE_STRING | 1 << 8 | (1 + tag) << 12
+        else:
+            made[header] = kernel.TYPE_OBJECT if basic == frames.BASIC_OBJECT else kernel.TYPE_ARRAY
+    return made
+
+
+_HEADERS: Final = _headers()
 _POWERS: Final = np.array([10**k for k in range(19)], np.int64)
 
 
@@ -45,6 +64,8 @@ class Builder:
         self.table: Ints = np.zeros(1024, np.int64)
         self.sketches = np.zeros(256 * kernel.SKETCH, np.uint8)
         self.log: Ints = np.empty(1 << 16, np.int64)
+        self.firsts: Ints = np.empty(1024 * kernel.EXAMPLE_SLOTS, np.int64)
+        self.examples: dict[tuple[int, int], Example] = {}
         self.stack: Ints = np.zeros(64 * kernel.PROFILE_FRAME, np.int64)
         self.progress: Ints = np.zeros(kernel.AT_SLOTS, np.int64)
         self.progress[kernel.AT_NODES] = 1
@@ -68,6 +89,8 @@ class Builder:
         metadata = part.metadata
         found = collect_names(Spans(metadata.data, metadata.starts, metadata.ends, valid), self.names, status)
         state: Ints = np.zeros(frames.ROW_SLOTS, np.int64)
+        sketches = self.sketches.reshape(-1, kernel.SKETCH)[: self.count]
+        self.nodes.reshape(-1, kernel.NODE)[: self.count, kernel.FLOOR] = sketches.min(axis=1)
         row = 0
         while not status.any():
             row = kernels.profile.profile_rows(
@@ -86,6 +109,8 @@ class Builder:
                 self.table,
                 self.sketches,
                 self.log,
+                self.firsts,
+                _HEADERS,
                 _POWERS,
                 self.stack,
                 self.progress,
@@ -99,10 +124,12 @@ class Builder:
                 self.stack = np.concatenate([self.stack, np.zeros(len(self.stack), np.int64)])
             elif need == codes.NEED_TAPE:
                 self._read_log()
+                self._read_firsts(part, first_row)
             else:
                 break
         raise_first(status, first_row)
         self._read_log()
+        self._read_firsts(part, first_row)
 
     def _grow(self) -> None:
         size = 2 * len(self.nodes)
@@ -131,7 +158,7 @@ class Builder:
                 node = self._child(made, node, self._numbers([step])[0] if isinstance(step, str) else kernel.NAME_ELEMENT)
             for number in self._numbers(sorted(names)):
                 self._child(made, node, number)
-            self.nodes[node * kernel.NODE + kernel.CLOSED] = 1
+            self.nodes[node * kernel.NODE + kernel.CHILDREN] = kernel.LARGEST // 2
             self.closed[node] = names
         self.table[:] = 0
         kernels.profile.insert_nodes(self.nodes, self.table, self.count)
@@ -170,80 +197,118 @@ class Builder:
         for node, first, last in zip(nodes.tolist(), starts.tolist(), [*starts.tolist()[1:], len(pairs)], strict=True):
             if node not in self.closed:
                 found = self.frequent.setdefault(node, _Frequent())
-                found.add((pairs[first:last] & 0xFFFFFFFF).tolist(), counts[first:last].tolist())
+                found.add(pairs[first:last] & 0xFFFFFFFF, counts[first:last])
                 found.shorten(self.most_names, self.share * (self.rows - self.nulls))
+
+    def _read_firsts(self, part: VariantSlice, first_row: int) -> None:
+        """Keep the first value of each type at each node, as much of it as one looks at."""
+        used = int(self.progress[kernel.AT_EXAMPLES])
+        self.progress[kernel.AT_EXAMPLES] = 0
+        if not used:
+            return
+        counts = self.nodes.reshape(-1, kernel.NODE)[: self.count, kernel.TYPES :: kernel.TYPE_SLOTS]
+        is_mixed = (np.count_nonzero(counts[:, 1:], axis=1) > 1).tolist()
+        for node, kind, row, at, size in self.firsts[:used].reshape(-1, kernel.EXAMPLE_SLOTS).tolist():
+            if kind < kernel.TYPE_OBJECT:
+                octets = scalar_example(part, at, size)
+            else:
+                # Writing JSON takes a while: it is done where there is something that it stands against.
+                octets = container_example(part, row, at, size) if is_mixed[node] else b""
+            self.examples[node, kind] = Example(first_row + row, octets)
 
     def profile(self) -> Profile:
         """What was counted."""
         table = self.nodes[: self.count * kernel.NODE].reshape(self.count, kernel.NODE)
         order, steps = self._in_order(table)
-        numbers = np.ascontiguousarray(table[order][:, KERNEL_COLUMNS])
+        numbers = np.empty((len(order), WIDTH), np.int64)
+        numbers[:, COUNT] = self._counts(table)[order]
+        numbers[:, 1:] = table[order][:, KERNEL_COLUMNS]
         # Of several names together it is not known how many rows have one of them, see `folded`.
         others = table[order, kernel.NAME] == kernel.NAME_OTHERS
         numbers[others, ROWS] = numbers[others, COUNT]
         sketches = self.sketches[: self.count * kernel.SKETCH].reshape(self.count, kernel.SKETCH)[order]
-        place = {node: steps[k] for k, node in enumerate(order)}
+        place = dict(zip(order, steps, strict=True))
         closed = {place[node]: names for node, names in self.closed.items() if node in place}
         is_exact = True
         least = self.share * (self.rows - self.nulls)
+        rows: Ints = np.zeros(self.count, np.int64)
+        rows[order] = numbers[:, ROWS]
         for node, found in self.frequent.items():
-            is_counted = (table[:, kernel.PARENT] == node) & (table[:, kernel.NAME] > 0) & (table[:, kernel.ROWS] >= max(least, 1))
+            is_counted = (table[:, kernel.PARENT] == node) & (table[:, kernel.NAME] > 0) & (rows >= max(least, 1))
             counted = {self._name(int(number)) for number in table[is_counted, kernel.NAME]}
-            more = {self._name(name) for name in found.at_least(least)}
+            more = {self._name(name) for name in found.at_least(least).tolist()}
             is_exact = is_exact and not more
             closed[place[node]] = frozenset(counted | more)
-        return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share)
+        examples = {(place[node], TYPE_NAMES[kind]): example for (node, kind), example in self.examples.items() if node in place}
+        return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples)
+
+    @staticmethod
+    def _counts(table: Ints) -> Ints:
+        """How many values each node has."""
+        counts: Ints = table[:, kernel.TYPES :: kernel.TYPE_SLOTS].sum(axis=1)
+        return counts
 
     def _in_order(self, table: Ints) -> tuple[list[int], list[Steps]]:
         """The nodes that were seen and their paths, in the order of the paths."""
+        seen = np.flatnonzero(self._counts(table))
+        numbers = table[seen, kernel.NAME]
+        octets = self.names.all()
         below: dict[int, list[tuple[int, bytes, int]]] = {}
-        for node in np.flatnonzero(table[1:, kernel.COUNT]).tolist():
-            parent, name = table[node + 1, kernel.PARENT], int(table[node + 1, kernel.NAME])
-            rank = 0 if name == kernel.NAME_ELEMENT else 2 if name == kernel.NAME_OTHERS else 1
-            below.setdefault(int(parent), []).append((rank, self.names.name(name) if rank == 1 else b"", node + 1))
+        for node, parent, number in zip(seen.tolist(), table[seen, kernel.PARENT].tolist(), numbers.tolist(), strict=True):
+            if node:
+                rank = 0 if number == kernel.NAME_ELEMENT else 2 if number == kernel.NAME_OTHERS else 1
+                below.setdefault(parent, []).append((rank, octets[number] if rank == 1 else b"", node))
         order: list[int] = []
         steps: list[Steps] = []
-        waiting: list[tuple[int, Steps]] = [(0, ())] if table[0, kernel.COUNT] else []
+        waiting: list[tuple[int, Steps]] = [(0, ())] if len(seen) and seen[0] == 0 else []
         while waiting:
             node, path = waiting.pop()
             order.append(node)
             steps.append(path)
-            for rank, _, child in sorted(below.get(node, ()), reverse=True):
-                step = ELEMENT if rank == 0 else OTHERS if rank == 2 else self._name(int(table[child, kernel.NAME]))
-                waiting.append((child, (*path, step)))
+            if node in below:
+                for rank, name, child in sorted(below[node], reverse=True):
+                    waiting.append((child, (*path, ELEMENT if rank == 0 else OTHERS if rank == 2 else _text(name))))
         return order, steps
 
     def _name(self, number: int) -> str:
-        octets = self.names.name(number)
-        try:
-            return octets.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InvalidVariantError(f"expected UTF-8 in a field name, got {octets[:40]!r}", hint="validate finds the row") from error
+        return _text(self.names.name(number))
+
+
+def _text(name: bytes) -> str:
+    try:
+        return name.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidVariantError(f"expected UTF-8 in a field name, got {name[:40]!r}", hint="validate finds the row") from error
 
 
 class _Frequent:
     """Names that may be frequent: each was seen at least as often as is said, and at most `missed` times more."""
 
     def __init__(self) -> None:
-        self.counts: dict[int, int] = {}
+        self.names: Ints = np.zeros(0, np.int64)
+        self.counts: Ints = np.zeros(0, np.int64)
         self.seen = 0
         self.missed = 0
 
-    def add(self, names: list[int], counts: list[int]) -> None:
-        known = self.counts
-        for name, count in zip(names, counts, strict=True):
-            known[name] = known.get(name, 0) + count
-        self.seen += sum(counts)
+    def add(self, names: Ints, counts: Ints) -> None:
+        """Count names, each given once."""
+        self.names, place = np.unique(np.concatenate([self.names, names]), return_inverse=True)
+        added: Ints = np.zeros(len(self.names), np.int64)
+        added[place[: len(self.counts)]] = self.counts
+        added[place[len(self.counts) :]] += counts
+        self.counts = added
+        self.seen += int(counts.sum())
 
     def shorten(self, most: int, least: float) -> None:
         """Keep so many that what is missed stays below half of what matters."""
         room = max(most, math.ceil(2 * self.seen / max(least, 1)))
         if len(self.counts) <= 2 * room:
             return
-        cut = sorted(self.counts.values(), reverse=True)[room]
+        cut = int(np.partition(self.counts, -room - 1)[-room - 1])
         self.missed += cut
-        self.counts = {name: count - cut for name, count in self.counts.items() if count > cut}
+        kept = self.counts > cut
+        self.names, self.counts = self.names[kept], self.counts[kept] - cut
 
-    def at_least(self, least: float) -> list[int]:
+    def at_least(self, least: float) -> Ints:
         """The names that may have been seen so often."""
-        return [name for name, count in self.counts.items() if count + self.missed >= least]
+        return self.names[self.counts + self.missed >= least]

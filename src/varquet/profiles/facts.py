@@ -20,6 +20,7 @@ import pyarrow.ipc
 
 from varquet.errors import VarquetError
 from varquet.kernels.source import profile as kernel
+from varquet.profiles.examples import Conflict, Example
 from varquet.schema import ELEMENT, display_path
 from varquet.schema.walk import Step
 
@@ -60,7 +61,6 @@ _HIGH = _LOW + kernel.TYPE_COUNT
 _FIRST = _HIGH + kernel.TYPE_COUNT
 WIDTH: Final = _FIRST + kernel.TYPE_COUNT
 KERNEL_COLUMNS: Final = [
-    kernel.COUNT,
     kernel.ROWS,
     kernel.BYTES,
     kernel.ITEMS,
@@ -70,7 +70,7 @@ KERNEL_COLUMNS: Final = [
     kernel.SCALE,
     *(kernel.TYPES + kernel.TYPE_SLOTS * k + slot for slot in range(kernel.TYPE_SLOTS) for k in range(kernel.TYPE_COUNT)),
 ]
-"""Where the kernel has them."""
+"""Where the kernel has them, but for the first, which is the sum of the counts of all types."""
 
 _SMALLEST: Final = np.zeros(WIDTH, bool)
 _SMALLEST[[_SHORTEST, *range(_LOW, _HIGH), *range(_FIRST, WIDTH)]] = True
@@ -81,8 +81,9 @@ _SUMS: Final = ~(_SMALLEST | _LARGEST)
 SHARE: Final = 0.01
 """What share of the rows makes a name frequent, where an object has too many of them."""
 
+_EXAMPLES: Final = pa.map_(pa.string(), pa.struct({"row": pa.int64(), "octets": pa.binary()}))
 _NOTHING_SMALLER: Final = kernel.LARGEST
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,7 @@ class PathFacts:
     @property
     def path(self) -> str:
         """The path as people write it: $.a.b[*].c; `$.a.*` are the fields of $.a that are not counted one by one."""
-        shown = display_path([step for step in self.steps if not isinstance(step, _Others)])
-        return shown + (".*" if self.steps and isinstance(self.steps[-1], _Others) else "")
+        return path_text(self.steps)
 
     @property
     def count(self) -> int:
@@ -160,14 +160,14 @@ class PathFacts:
         return None if row == _NOTHING_SMALLER else row
 
     def bounds(self, type: str) -> tuple[Any, Any] | None:
-        """The smallest and largest value of a type; of strings, binary and uuids their first eight bytes, of decimals nothing."""
+        """The smallest and largest value of a type; of strings, binary and uuids their first eight bytes, of decimals doubles near them."""
         place = TYPE_NAMES.index(type)
         low, high = int(self.numbers[_LOW + place]), int(self.numbers[_HIGH + place])
         if low > high:
             return None
         if type in ("string", "binary", "uuid"):
             return _prefix(low), _prefix(high)
-        if type in ("double", "float"):
+        if type in ("double", "float", *DECIMALS):
             return _floating(low, type), _floating(high, type)
         return (bool(low), bool(high)) if type == "boolean" else (low, high)
 
@@ -178,6 +178,12 @@ class PathFacts:
         1 and 1.0 count as two, and long texts that differ only in their middle as one.
         """
         return estimate(self.sketch)
+
+
+def path_text(steps: Steps) -> str:
+    """The path as people write it, with a star for the names that are not counted one by one."""
+    shown = display_path([step for step in steps if not isinstance(step, _Others)])
+    return shown + (".*" if steps and isinstance(steps[-1], _Others) else "")
 
 
 def _prefix(number: int) -> bytes:
@@ -222,6 +228,8 @@ class Profile:
     """Whether all of these names were counted in all rows; if not, another pass over the rows will do so."""
     share: float = SHARE
     """What share of the rows makes a name of such an object frequent."""
+    examples: Mapping[tuple[Steps, str], Example] = field(default_factory=dict)
+    """The first value of each type at each path."""
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -251,12 +259,26 @@ class Profile:
     def digest(self) -> str:
         """A hash of all counts and ranges, in hexadecimal: the same for the same data in whatever order and parts.
 
-        Row numbers, which depend on where counting began, and the sketches are not in it.
+        Row numbers, which depend on where counting began, examples, and the sketches are not in it.
         """
         said = [_VERSION, self.rows, self.nulls, [_plain(steps) for steps in self.paths]]
         made = hashlib.sha256(json.dumps(said).encode())
         made.update(np.ascontiguousarray(self.numbers[:, :_FIRST], "<i8").tobytes())
         return made.hexdigest()
+
+    def conflicts(self) -> list[Conflict]:
+        """Paths with values that no one typed column takes, a line for each of their types, and an example of each."""
+        exact = (*INTEGERS, *DECIMALS)
+        found: list[Conflict] = []
+        for facts in self:
+            types = {name: count for name, count in facts.types.items() if name != "null"}
+            if len(types) < 2 or all(name in exact for name in types):
+                continue
+            for name, count in types.items():
+                example = self.examples.get((facts.steps, name))
+                if example is not None:
+                    found.append(Conflict(facts.path, name, count, example.row, example.text(name)))
+        return found
 
     def merge(self, *others: Profile) -> Profile:
         """The profile of all rows of these profiles, in any order and grouping."""
@@ -264,10 +286,14 @@ class Profile:
 
     def to_bytes(self) -> bytes:
         """All of it, compressed; `from_bytes` reads it."""
+        examples: dict[Steps, list[tuple[str, tuple[int, bytes]]]] = {}
+        for (steps, name), example in self.examples.items():
+            examples.setdefault(steps, []).append((name, (example.row, example.octets)))
         columns = [
             pa.array([json.dumps(_plain(steps)) for steps in self.paths], pa.string()),
             pa.FixedSizeListArray.from_arrays(pa.array(self.numbers.reshape(-1), pa.int64()), WIDTH),
             pa.FixedSizeBinaryArray.from_buffers(pa.binary(kernel.SKETCH), len(self.paths), [None, pa.py_buffer(self.sketches.tobytes())]),
+            pa.array([examples.get(steps, []) for steps in self.paths], _EXAMPLES),
         ]
         about = {
             "version": _VERSION,
@@ -277,7 +303,8 @@ class Profile:
             "is_exact": self.is_exact,
             "share": self.share,
         }
-        table = pa.table(columns, names=["path", "numbers", "sketch"]).replace_schema_metadata({"varquet.profiles": json.dumps(about)})
+        table = pa.table(columns, names=["path", "numbers", "sketch", "examples"])
+        table = table.replace_schema_metadata({"varquet.profiles": json.dumps(about)})
         sink = io.BytesIO()
         with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
             writer.write_table(table)
@@ -296,15 +323,21 @@ class Profile:
         count = len(table)
         numbers = np.array(table["numbers"].combine_chunks().flatten(), np.int64).reshape(count, WIDTH)
         sketches = np.frombuffer(b"".join(table["sketch"].to_pylist()), np.uint8).reshape(count, kernel.SKETCH)
+        paths = tuple(_steps(json.loads(text)) for text in table["path"].to_pylist())
         return cls(
             about["rows"],
             about["nulls"],
-            tuple(_steps(json.loads(text)) for text in table["path"].to_pylist()),
+            paths,
             numbers,
             sketches,
             {_steps(plain): frozenset(names) for plain, names in about["closed"]},
             about["is_exact"],
             about["share"],
+            {
+                (steps, name): Example(example["row"], example["octets"])
+                for steps, examples in zip(paths, table["examples"].to_pylist(), strict=True)
+                for name, example in examples
+            },
         )
 
 
@@ -322,7 +355,10 @@ def merge(profiles: Iterable[Profile]) -> Profile:
     place = {steps: k for k, steps in enumerate(paths)}
     numbers, sketches = nothing(len(paths)), np.zeros((len(paths), kernel.SKETCH), np.uint8)
     closed: dict[Steps, frozenset[str]] = {}
+    examples: dict[tuple[Steps, str], Example] = {}
     for part in parts:
+        for about, example in part.examples.items():
+            examples[about] = min(example, examples.get(about, example))
         at = np.array([place[steps] for steps in part.paths], np.int64)
         add(numbers, at, part.numbers)
         sketches[at] = np.maximum(sketches[at], part.sketches)
@@ -338,7 +374,8 @@ def merge(profiles: Iterable[Profile]) -> Profile:
     # A part that has too many names itself must have counted all of them.
     is_exact = all(part.is_exact and all(closed[steps] == names for steps, names in part.closed.items()) for part in parts)
     rows, nulls = sum(part.rows for part in parts), sum(part.nulls for part in parts)
-    return Profile(rows, nulls, tuple(paths), numbers, sketches, closed, is_exact, min((part.share for part in parts), default=SHARE))
+    share = min((part.share for part in parts), default=SHARE)
+    return Profile(rows, nulls, tuple(paths), numbers, sketches, closed, is_exact, share, examples)
 
 
 def nothing(paths: int) -> Ints:

@@ -23,7 +23,8 @@ def folded(profile: Profile, most_names: int) -> Profile:
         return profile
     place = {steps: k for k, steps in enumerate(profile.paths)}
     least = profile.share * profile.values
-    rare = {steps for above in large for steps in names.get(above, ()) if profile.numbers[place[steps], ROWS] < least}
+    is_rare = (profile.numbers[:, ROWS] < least).tolist()
+    rare = {steps for above in large for steps in names.get(above, ()) if is_rare[place[steps]]}
     others = {above: [*(steps for steps in names.get(above, ()) if steps in rare)] for above in large}
     kept = [steps for steps in profile.paths if not _is_below(steps, rare)]
     made = sorted({*kept, *((*above, OTHERS) for above, gone in others.items() if gone)}, key=sort_key)
@@ -43,7 +44,8 @@ def folded(profile: Profile, most_names: int) -> Profile:
             # How many rows have any of several names is not to be had from how many have each.
             numbers[k, ROWS] = numbers[k, COUNT]
     closed = {above: frozenset(str(steps[-1]) for steps in names.get(above, ()) if steps not in rare) for above in large}
-    return Profile(profile.rows, profile.nulls, tuple(made), numbers, sketches, closed, profile.is_exact, profile.share)
+    examples = {about: example for about, example in profile.examples.items() if about[0] in target}
+    return Profile(profile.rows, profile.nulls, tuple(made), numbers, sketches, closed, profile.is_exact, profile.share, examples)
 
 
 def _is_below(steps: Steps, rare: set[Steps]) -> bool:

@@ -22,6 +22,8 @@ from varquet.errors import VarquetError
 from varquet.parquet.footer import PLAN_KEY, read_footer
 from varquet.profiles.facts import DECIMALS, INTEGERS, PathFacts, Profile, Steps
 from varquet.profiles.policies import Options, PolicyName, choose, integer_digits, roomy_decimal
+from varquet.profiles.profiling import Data
+from varquet.profiles.profiling import profile as profile_of
 from varquet.schema import ShreddingSchema, display_path
 from varquet.schema.walk import steps_of
 from varquet.types import BY_NAME
@@ -37,18 +39,15 @@ class ColumnPlan:
 
     schema: ShreddingSchema
     policy: PolicyName = "varquet"
-    min_field_frequency: float = 0.10
+    options: Options = field(default_factory=Options)
+    """What the policy was told, hints among it; it is told the same when the plan evolves."""
     retain_frequency: float = 0.05
     """A path that is shredded stays until it is in fewer values than this."""
     retain_typed_share: float = 0.25
     """A path keeps its type while this share of its values has it."""
-    max_columns: int = 200
     profile_digest: str | None = None
     gone: Mapping[str, str] = field(default_factory=dict)
     """Paths that were shredded once, and the types they had: they come back as those or not at all."""
-
-    def options(self) -> Options:
-        return Options(min_field_frequency=self.min_field_frequency, max_columns=self.max_columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +86,8 @@ class Plan:
                 name: ColumnPlan(
                     choose(profile, policy, options).schema,
                     policy,
-                    options.min_field_frequency,
+                    options,
                     retain_frequency,
-                    max_columns=options.max_columns,
                     profile_digest=profile.digest(),
                 )
                 for name, profile in profiles.items()
@@ -114,10 +112,9 @@ class Plan:
                 "columns": {
                     name: {
                         "policy": column.policy,
-                        "min_field_frequency": column.min_field_frequency,
+                        "options": column.options.to_dict(),
                         "retain_frequency": column.retain_frequency,
                         "retain_typed_share": column.retain_typed_share,
-                        "max_columns": column.max_columns,
                         "profile_digest": column.profile_digest,
                         "schema": column.schema.ddl(),
                         "paths": leaf_types(column.schema),
@@ -148,8 +145,8 @@ class Plan:
                     f"expected the schema and the paths of column {name!r} to say the same, got paths that the schema has not",
                     hint="change the schema, and write the paths as `varquet plan show` does",
                 )
-            rest = {key: value for key, value in column.items() if key not in ("schema", "paths")}
-            columns[name] = ColumnPlan(schema, **rest)
+            rest = {key: value for key, value in column.items() if key not in ("schema", "paths", "options")}
+            columns[name] = ColumnPlan(schema, options=Options.from_dict(column["options"]), **rest)
         return cls(columns, data["step"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -194,9 +191,14 @@ def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan,
     kept: dict[Steps, ShreddingSchema] = {}
     gone: dict[str, str] = dict(plan.gone)
     reasons: dict[str, str] = {}
-    never: set[Steps] = set()
+    asked = plan.options
+    never: set[Steps] = set(asked.never)
     for steps, leaf in plan.schema.leaves():
         path, here = display_path(steps), facts.get(steps)
+        if _is_hinted(steps, asked):
+            if here is not None or steps in asked.types:
+                kept[steps] = asked.types.get(steps, leaf)
+            continue
         share = here.held / values if here is not None else 0.0
         if here is None or share < plan.retain_frequency:
             gone[path], reasons[path] = leaf.ddl(), f"in {share:.1%} of the values, below {plan.retain_frequency:.0%}"
@@ -215,19 +217,20 @@ def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan,
         steps = steps_of(path)
         here, leaf = facts.get(steps), ShreddingSchema.parse(ddl)
         share = here.held / values if here is not None else 0.0
-        if here is not None and share >= plan.min_field_frequency and _typed(leaf, here) >= 0.5 * here.held:
+        if here is not None and share >= asked.min_field_frequency and _typed(leaf, here) >= 0.5 * here.held:
             back[steps] = _widened(leaf, here)
             del gone[path]
         else:
             never.add(steps)
-    options = dataclasses.replace(plan.options(), always=frozenset((*kept, *back)), never=frozenset(never), types={**kept, **back})
+    known = {**kept, **back}
+    options = dataclasses.replace(asked, always=asked.always | known.keys(), never=frozenset(never), types={**known, **asked.types})
     schema = choose(profile, plan.policy, options).schema
     before, after = leaf_types(plan.schema), leaf_types(schema)
     changes: list[Change] = []
     for path in sorted({*before, *after}):
         old, new = before.get(path), after.get(path)
         if old is None:
-            changes.append(Change(name, path, "added", None, new, f"in at least {plan.min_field_frequency:.0%} of the values"))
+            changes.append(Change(name, path, "added", None, new, f"in at least {asked.min_field_frequency:.0%} of the values"))
         elif new is None:
             changes.append(Change(name, path, "dropped", old, None, reasons.get(path, "what is above it is no longer shredded")))
             gone.setdefault(path, old)
@@ -236,6 +239,11 @@ def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan,
     if not changes:
         return plan, []
     return dataclasses.replace(plan, schema=schema, gone=gone, profile_digest=profile.digest()), changes
+
+
+def _is_hinted(steps: Steps, options: Options) -> bool:
+    """Whether a person said that this path has a column, however rare it is."""
+    return steps in options.always or any(steps[: len(asked)] == asked for asked in options.types)
 
 
 def _widened(leaf: ShreddingSchema, facts: PathFacts) -> ShreddingSchema:
@@ -311,8 +319,12 @@ class Drift:
         return [path for path in self.paths if path.finding != "fits"]
 
 
-def drift(plan: ColumnPlan, profile: Profile) -> Drift:
-    """Measure how well a column's plan fits data with this profile: what is typed, what conflicts, what is rare, what is new."""
+def drift(plan: ColumnPlan, data: Profile | Data) -> Drift:
+    """Measure how well a column's plan fits data: what is typed, what conflicts, what is rare, what is new.
+
+    The data is a profile, or what `profile` takes: a column, a table with one, files.
+    """
+    profile = data if isinstance(data, Profile) else profile_of(data)
     facts = {one.steps: one for one in profile}
     root = facts.get(())
     values = max(1, root.held if root is not None else 0)
@@ -332,7 +344,7 @@ def drift(plan: ColumnPlan, profile: Profile) -> Drift:
         elif leaf.type is not None and typed < 0.95:
             finding = "conflicts"
         found.append(PathDrift(display_path(steps), leaf.ddl(), share, typed, finding))
-    fresh = choose(profile, plan.policy, plan.options()).schema
+    fresh = choose(profile, plan.policy, plan.options).schema
     for steps, _ in fresh.leaves():
         if steps not in leaves:
             found.append(PathDrift(display_path(steps), None, facts[steps].held / values, 0.0, "new"))

@@ -12,13 +12,13 @@ fields, and nothing deeper than 50 is shredded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 
-from varquet.errors import UnsupportedTypeError
-from varquet.profiles.facts import DECIMALS, INTEGERS, OTHERS, PathFacts, Profile, Steps
+from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.profiles.facts import DECIMALS, INTEGERS, OTHERS, PathFacts, Profile, Steps, path_text
 from varquet.schema import ELEMENT, ShreddingSchema
 from varquet.schema.walk import steps_of
 from varquet.types import BY_NAME, MAX_DECIMAL_DIGITS
@@ -57,6 +57,28 @@ class Options:
     """The types of paths, whatever their values are."""
     for_spark: bool = True
     """Leave types unshredded whose typed columns Spark cannot read."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON has them, paths as text; `from_dict` reads them."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {
+            **plain,
+            "always": sorted(map(path_text, self.always)),
+            "never": sorted(map(path_text, self.never)),
+            "types": dict(sorted((path_text(steps), schema.ddl()) for steps, schema in self.types.items())),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Options:
+        """What `to_dict` made."""
+        hints = {name: data[name] for name in ("always", "never", "types")}
+        try:
+            return with_hints(cls(**{name: value for name, value in data.items() if name not in hints}), **hints)
+        except TypeError as error:
+            raise VarquetError(
+                f"expected the options of a policy, got {', '.join(sorted(data))}",
+                hint="they are " + ", ".join(one.name for one in fields(cls)),
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)

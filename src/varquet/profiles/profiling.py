@@ -23,9 +23,9 @@ from varquet.profiles.builder import Builder
 from varquet.profiles.facts import SHARE, Profile, Steps, empty, merge
 from varquet.profiles.folding import folded
 
-__all__ = ["MOST_NAMES", "SHARE", "profile", "profile_batches"]
+__all__ = ["MOST_NAMES", "SHARE", "Data", "profile", "profile_batches"]
 
-MOST_NAMES: Final = 4096
+MOST_NAMES: Final = 1024
 
 _ROWS_PER_SLICE: Final = 16_384
 _BYTES_PER_SLICE: Final = 8 << 20

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import varquet as vq
 from varquet.errors import VarquetError
 from varquet.profiles.plan import Change, ColumnPlan, Plan, drift
+from varquet.profiles.policies import Options, with_hints
 
 
 def column(rows: list[Any]) -> pa.Array:
@@ -162,3 +164,45 @@ def test_drift_measures_the_fit() -> None:
     assert [(path.path, path.finding) for path in bad.findings] == [("$.a", "rare"), ("$.id", "conflicts"), ("$.new", "new")]
     assert bad.typed_bytes < 0.1
     assert next(path for path in bad.paths if path.path == "$.id").typed_share == 0.5
+
+
+def test_a_plan_remembers_what_the_policy_was_told() -> None:
+    rows = [{"id": n, "keep": 1, "secret": 2, "as": 3} if n < 20 else {"id": n} for n in range(200)]
+    options = with_hints(Options(min_field_frequency=0.2), always=["$.keep"], never=["$.secret"], types={"$.as": "string"})
+    plan = Plan.from_profiles({"v": profiled(rows)}, "varquet", options)
+    assert plan.schemas["v"].ddl() == "as string, id bigint, keep bigint"
+    assert Plan.from_json(plan.to_json()) == plan
+    assert json.loads(plan.to_json())["columns"]["v"]["options"]["types"] == {"$.as": "string"}
+    # Rarer than any threshold, and more frequent than any: hints hold.
+    rare = [{"id": n, "keep": 1, "as": 3} if n < 2 else {"id": n, "secret": 2, "new": n} for n in range(200)]
+    following, changes = evolved(Plan.from_json(plan.to_json()), rare)
+    assert following.schemas["v"].ddl() == "as string, id bigint, keep bigint, new bigint"
+    assert changes == [("added", "$.new")]
+    assert not [path for path in drift(following.columns["v"], profiled(rare)).paths if path.path == "$.secret"]
+    with pytest.raises(VarquetError, match="expected the options of a policy"):
+        Plan.from_json(plan.to_json().replace('"max_depth"', '"depth"'))
+
+
+def test_drift_takes_data_as_well() -> None:
+    rows = column(with_share(0.01, a="x"))
+    assert drift(START.columns["v"], rows) == drift(START.columns["v"], vq.profile(rows))
+    assert [(path.path, path.finding) for path in drift(START.columns["v"], rows).findings] == [("$.a", "rare")]
+
+
+def test_read_takes_a_plan(tmp_path: Path) -> None:
+    """A plan says which columns are Variants, where a file does not."""
+    rows = column(with_share(0.5, a=1))
+    table = pa.table({"n": list(range(len(rows))), "v": rows})
+    pq.write_table(table, tmp_path / "unmarked.parquet")
+    assert not vq.variant_field("v").equals(vq.read(tmp_path / "unmarked.parquet").schema.field("v"), check_metadata=True)
+    vq.write(table, tmp_path / "marked.parquet", START)
+    for name in ("unmarked", "marked"):
+        read = vq.read(tmp_path / f"{name}.parquet", plan=START)
+        assert vq.to_json(read["v"]).to_pylist() == vq.to_json(rows).to_pylist()
+        assert sum(batch.num_rows for batch in vq.read_batches(tmp_path / f"{name}.parquet", plan=START)) == len(rows)
+    assert vq.read(tmp_path, plan=START).num_rows == 2 * len(rows)
+    assert vq.read(tmp_path / "marked.parquet", ["n"], plan=START).column_names == ["n"]
+    with pytest.raises(VarquetError, match="expected column 'w' of the plan in .* as a Variant, got no such column"):
+        vq.read(tmp_path / "marked.parquet", plan=Plan({"w": START.columns["v"]}))
+    with pytest.raises(VarquetError, match="expected column 'n' of the plan .* got pyarrow.Field<n: int64>"):
+        vq.read(tmp_path / "marked.parquet", plan=Plan({"n": START.columns["v"]}))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import math
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -128,3 +130,33 @@ def test_refusals(tmp_path: Path, column: pa.Array) -> None:
         vq.profile(pa.table({"n": [1]}))
     with pytest.raises(VarquetError, match="expected the bytes of a profile"):
         vq.Profile.from_bytes(b"oops")
+
+
+def test_conflicts_come_with_examples() -> None:
+    values = [{"a": 1, "b": 1}, {"a": 2.5, "b": "x" * 100}, {"a": None, "b": {"c": [1]}}, {"a": 3, "b": 2}, {"b": [True, None]}, {"b": "y"}]
+    found = vq.profile(vq.parse_json(pa.array(list(map(json.dumps, values)))))
+    assert [(one.path, one.type, one.count, one.row) for one in found.conflicts()] == [
+        ("$.b", "int8", 2, 0),
+        ("$.b", "string", 2, 1),
+        ("$.b", "object", 1, 2),
+        ("$.b", "array", 1, 4),
+    ]
+    assert [one.example for one in found.conflicts()] == ["1", '"' + "x" * 59 + '..."', '{"c":[1]}', "[true,null]"]
+    assert vq.Profile.from_bytes(found.to_bytes()).conflicts() == found.conflicts()
+
+
+def test_conflicts_of_parts_are_those_of_the_whole() -> None:
+    parts = [vq.profile(vq.parse_json(pa.array([text]))) for text in ('{"a": 1}', '{"a": "x"}', '{"a": "b"}')]
+    merged = parts[2].merge(parts[1], parts[0])
+    assert not any(part.conflicts() for part in parts)
+    assert [(one.type, one.count, one.example) for one in merged.conflicts()] == [("int8", 1, "1"), ("string", 2, '"b"')]
+    assert merged.conflicts() == parts[0].merge(parts[1]).merge(parts[2]).conflicts()
+
+
+def test_bounds_of_decimals_are_doubles_near_them() -> None:
+    texts = ["-12345.5", "0.25", "99.75", "1234567890.12", "-0.5", "12345678901234567890.5", "1e-30", "-99999999999999999999.25"]
+    rows = [vq.Variant.from_python(Decimal(text)) for text in texts]
+    found = vq.profile(column_of([(row.metadata, row.value) for row in rows]))["$"]
+    assert found.bounds("decimal4") == (-12345.5, 99.75)
+    assert found.bounds("decimal8") == (1234567890.12, 1234567890.12)
+    assert found.bounds("decimal16") == pytest.approx((-99999999999999999999.25, 12345678901234567890.5), rel=1e-15)

@@ -54,6 +54,7 @@ __all__ = [
     "out_ints",
     "plain_blocks",
     "prefetch",
+    "reversed_bytes",
     "same_bytes",
     "signed",
     "store64",
@@ -169,6 +170,10 @@ def trailing_zeros(mask: int) -> int:
 
 def leading_zeros(value: int) -> int:
     return 64 - value.bit_length()
+
+
+def reversed_bytes(value: int) -> int:
+    return int.from_bytes(value.to_bytes(8, "little"), "big")
 
 
 def mul_high(one: int, other: int) -> int:

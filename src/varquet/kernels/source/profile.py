@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from varquet.kernels.source._bytes import (
     BASIC_OBJECT,
-    BASIC_SHORT_STRING,
+    BASIC_PRIMITIVE,
     FRAME_COUNT,
     FRAME_ID_WIDTH,
     FRAME_IDS,
@@ -47,6 +47,8 @@ from varquet.kernels.source.dialect import (
     OutBytesView,
     OutInts,
     OutIntsView,
+    bits_of_double,
+    cython,
     i64,
     in_bytes,
     in_ints,
@@ -58,6 +60,7 @@ from varquet.kernels.source.dialect import (
     nogil,
     out_bytes,
     out_ints,
+    reversed_bytes,
     signed,
     u64,
 )
@@ -78,32 +81,32 @@ TYPE_OBJECT = 20
 TYPE_ARRAY = 21
 TYPE_COUNT = 22
 
-# A node. The smallest and largest of a type are numbers that sort like the values. FIRST_CHILD and NEXT_CHILD are guesses: which
-# child came first and which came after this one lately.
-PARENT = 0
-NAME = 1
-COUNT = 2
-ROWS = 3
+# A node; what every value touches comes first. The smallest and largest of a type are numbers that sort like the values.
+# FIRST_CHILD and NEXT_CHILD are guesses: which child came first and which came after this one lately. FLOOR is what all registers
+# of the sketch have reached.
+NAME = 0
+NEXT_CHILD = 1
+BYTES = 2
+FLOOR = 3
 LAST_ROW = 4
-BYTES = 5
-CHILDREN = 6
-CLOSED = 7
-ELEMENT_NODE = 8
-OTHERS_NODE = 9
-SHORTEST = 10
-LONGEST = 11
-ITEMS = 12
-DIGITS = 13
-SCALE = 14
-FIRST_CHILD = 15
-NEXT_CHILD = 16
+ROWS = 5
+PARENT = 6
+FIRST_CHILD = 7
+CHILDREN = 8
+ELEMENT_NODE = 9
+OTHERS_NODE = 10
+SHORTEST = 11
+LONGEST = 12
+ITEMS = 13
+DIGITS = 14
+SCALE = 15
 # Of each type: how many, the smallest, the largest, the first row.
-TYPES = 17
+TYPES = 16
 TYPE_SLOTS = 4
 TYPE_LOW = 1
 TYPE_HIGH = 2
 TYPE_FIRST = 3
-NODE = 105
+NODE = 104
 
 # Names of children that have none.
 NAME_ELEMENT = -1
@@ -115,17 +118,26 @@ LARGEST = 9223372036854775807
 SKETCH_BITS = 8
 SKETCH = 256
 
+# Where the first value of a type at a node was found: the node, the type, the row, its first byte and its size.
+EXAMPLE_NODE = 0
+EXAMPLE_TYPE = 1
+EXAMPLE_ROW = 2
+EXAMPLE_AT = 3
+EXAMPLE_SIZE = 4
+EXAMPLE_SLOTS = 5
+
 # Where the kernel is.
 AT_NODES = 0
 AT_LOG = 1
-AT_MODE = 2
-AT_BYTE = 3
-AT_LIMIT = 4
-AT_NODE = 5
-AT_DEPTH = 6
-AT_BUDGET = 7
-AT_NEED = 8
-AT_SLOTS = 9
+AT_EXAMPLES = 2
+AT_MODE = 3
+AT_BYTE = 4
+AT_LIMIT = 5
+AT_NODE = 6
+AT_DEPTH = 7
+AT_BUDGET = 8
+AT_NEED = 9
+AT_SLOTS = 10
 
 MODE_ROW = 0
 MODE_VALUE = 1
@@ -135,19 +147,6 @@ MODE_NEXT = 2
 FRAME_NODE = 9
 FRAME_BEFORE = 10
 PROFILE_FRAME = 11
-
-
-@inlined
-def kind_of(header: i64) -> i64:
-    """The number of a value's type by its first byte."""
-    tag: i64 = header >> 2
-    if header & 3 == 0:
-        if tag <= 2:
-            return TYPE_NULL if tag == 0 else TYPE_BOOLEAN
-        return tag - 1
-    if header & 3 == BASIC_SHORT_STRING:
-        return TYPE_STRING
-    return TYPE_OBJECT if header & 3 == BASIC_OBJECT else TYPE_ARRAY
 
 
 @kernel
@@ -229,15 +228,20 @@ def ordered_bits(bits: i64, width: i64) -> i64:
 
 
 @inlined
-def ordered_prefix(value: InBytes, at: i64, length: i64) -> i64:
-    """The first eight bytes as a number that sorts like them."""
-    number: u64 = 0
+def first_bytes(value: InBytes, at: i64, length: i64, whole: i64) -> u64:
+    """The first eight bytes of so many, or as many as there are, little-endian; `whole` bytes can be read."""
+    one: u64 = 1
+    word: u64 = 0
     k: i64
-    for k in range(8):
-        number = (number << 8) & M64
-        if k < length:
-            number |= value[at + k]
-    return signed(number ^ 0x8000000000000000)
+    length = 8 if length > 8 else length
+    length = 0 if length < 0 else length
+    if at + 8 <= whole:
+        # Twice half the bits: a shift by all of them is undefined.
+        return load64(value, at) & ((((one << (4 * length)) << (4 * length)) - 1) & M64)
+    for k in range(length):
+        one = value[at + k]
+        word |= one << (8 * k)
+    return word
 
 
 @inlined
@@ -251,83 +255,102 @@ def note_range(nodes: OutInts, at: i64, kind: i64, number: i64) -> i64:
 
 
 @kernel
-def note_scalar(nodes: OutInts, at: i64, kind: i64, value: InBytes, start: i64, size: i64, powers: InInts) -> i64:
-    """Take a scalar, whose bytes are known to be there, into the ranges of its node."""
-    scale: i64
+def note_decimal(nodes: OutInts, at: i64, kind: i64, value: InBytes, start: i64, size: i64, powers: InInts) -> i64:
+    """Take a decimal into its node: its digits before the point and behind it, and the double that is near it into the range."""
+    scale: i64 = value[start + 1]
+    left: i64 = scale
     digits: i64
     number: i64
-    if kind <= TYPE_BOOLEAN:
-        if kind == TYPE_BOOLEAN:
-            note_range(nodes, at, kind, 1 if value[start] >> 2 == 1 else 0)
-    elif kind <= TYPE_INT64:
-        note_range(nodes, at, kind, load_signed(value, start + 1, size - 1))
-    elif kind == TYPE_STRING:
-        if value[start] & 3 == BASIC_SHORT_STRING:
-            note_range(nodes, at, kind, ordered_prefix(value, start + 1, size - 1))
-        else:
-            note_range(nodes, at, kind, ordered_prefix(value, start + 5, size - 5))
-    elif kind >= TYPE_DECIMAL4 and kind <= TYPE_DECIMAL16:
-        scale = value[start + 1]
-        if kind == TYPE_DECIMAL16:
-            digits = wide_digits(load64(value, start + 2), load64(value, start + 10), powers)
-        else:
-            number = load_signed(value, start + 2, size - 2)
-            digits = digits_of((number if number >= 0 else -number) & M64, powers)
-        if digits - scale > nodes[at + DIGITS]:
-            nodes[at + DIGITS] = digits - scale
-        if scale > nodes[at + SCALE]:
-            nodes[at + SCALE] = scale
-    elif kind == TYPE_BINARY:
-        note_range(nodes, at, kind, ordered_prefix(value, start + 5, size - 5))
-    elif kind == TYPE_UUID:
-        note_range(nodes, at, kind, ordered_prefix(value, start + 1, 16))
-    elif kind == TYPE_DOUBLE or kind == TYPE_FLOAT:
-        number = load_signed(value, start + 1, size - 1)
-        # What is not a number has no place in a range.
-        if kind == TYPE_DOUBLE:
-            if number & LARGEST <= 0x7FF0000000000000:
-                note_range(nodes, at, kind, ordered_bits(number, 8))
-        elif number & 0x7FFFFFFF <= 0x7F800000:
-            note_range(nodes, at, kind, ordered_bits(number, 4))
+    near: cython.double
+    if kind == TYPE_DECIMAL16:
+        digits = wide_digits(load64(value, start + 2), load64(value, start + 10), powers)
+        near = cython.cast(cython.double, signed(load64(value, start + 10))) * 1.8446744073709552e19
+        near += cython.cast(cython.double, load64(value, start + 2))
     else:
-        note_range(nodes, at, kind, load_signed(value, start + 1, size - 1))
+        number = load_signed(value, start + 2, size - 2)
+        digits = digits_of((number if number >= 0 else -number) & M64, powers)
+        near = cython.cast(cython.double, number)
+    if digits - scale > nodes[at + DIGITS]:
+        nodes[at + DIGITS] = digits - scale
+    if scale > nodes[at + SCALE]:
+        nodes[at + SCALE] = scale
+    while left > 18:
+        near = near / 1e18
+        left -= 18
+    near = near / cython.cast(cython.double, powers[left])
+    return note_range(nodes, at, kind, ordered_bits(bits_of_double(near), 8))
+
+
+@inlined
+def quick_hash(value: InBytes, at: i64, length: i64, word: u64, kind: i64, whole: i64) -> u64:
+    """A hash of a scalar whose first bytes are known; of long ones the first 48, the last eight and the length count."""
+    first: u64 = 0x9E3779B97F4A7C15
+    second: u64 = 0xE7037ED1A0B428DB
+    about: u64 = (length << 5) | kind
+    mixed: u64 = mix(word ^ first ^ about, first_bytes(value, at + 8, length - 8, whole) ^ second)
+    k: i64 = 16
+    if length > 16:
+        while k + 8 < length and k < 48:
+            mixed = mix(mixed ^ load64(value, at + k), second)
+            k += 8
+        mixed = mix(mixed ^ load64(value, at + length - 8), second)
+    return mix(mixed, first)
+
+
+@inlined
+def note_sketch(sketches: OutBytes, node: i64, floor: i64, hashed: u64) -> i64:
+    """Take a hash into a sketch: its first bits choose a register, which keeps the most zeros that followed them."""
+    register: i64
+    one: u64 = 1
+    zeros: i64 = leading_zeros(((hashed << SKETCH_BITS) & M64) | (one << (SKETCH_BITS - 1))) + 1
+    if zeros > floor:
+        register = node * SKETCH + signed(hashed >> (64 - SKETCH_BITS))
+        if sketches[register] < zeros:
+            sketches[register] = zeros
     return 0
 
 
-@inlined
-def quick_hash(value: InBytes, at: i64, size: i64) -> u64:
-    """A hash of a scalar's own bytes; of long ones their first 32, their last eight and their length."""
-    first: u64 = 0x9E3779B97F4A7C15
-    second: u64 = 0xE7037ED1A0B428DB
-    mixed: u64 = first ^ size
-    end: i64 = at + size
-    word: u64 = 0
-    if size > 40:
-        mixed = mix(mixed ^ load64(value, end - 8), second)
-        end = at + 32
-    while at + 8 <= end:
-        mixed = mix(mixed ^ load64(value, at), second)
-        at += 8
-    if at + 4 <= end:
-        word = load_le(value, at, 4)
-        at += 4
-        if at < end:
-            word |= (load_le(value, at, end - at) << 32) & M64
-    elif at < end:
-        word = load_le(value, at, end - at)
-    return mix(mixed ^ word, first)
+@kernel
+def note_scalar(
+    nodes: OutInts, node: i64, kind: i64, value: InBytes, at: i64, size: i64, whole: i64, sketches: OutBytes, powers: InInts
+) -> i64:
+    """Take a scalar, whose bytes are known to be there, into the ranges and the sketch of its node."""
+    place: i64 = node * NODE
+    number: i64
+    length: i64
+    word: u64
+    if kind == TYPE_BOOLEAN:
+        note_range(nodes, place, kind, 1 if value[at] >> 2 == 1 else 0)
+        return note_sketch(sketches, node, nodes[place + FLOOR], quick_hash(value, at, 0, value[at], kind, whole))
+    length = size - 1
+    if kind == TYPE_BINARY or (kind == TYPE_STRING and value[at] & 3 == BASIC_PRIMITIVE):
+        length = size - 5
+    at += size - length
+    word = first_bytes(value, at, length, whole)
+    note_sketch(sketches, node, nodes[place + FLOOR], quick_hash(value, at, length, word, kind, whole))
+    if kind == TYPE_STRING or kind == TYPE_BINARY or kind == TYPE_UUID:
+        return note_range(nodes, place, kind, signed(reversed_bytes(word) ^ 0x8000000000000000))
+    if kind >= TYPE_DECIMAL4 and kind <= TYPE_DECIMAL16:
+        return note_decimal(nodes, place, kind, value, at - 1, size, powers)
+    number = signed((word << (64 - 8 * length)) & M64) >> (64 - 8 * length)
+    # What is not a number has no place in a range.
+    if kind == TYPE_DOUBLE:
+        return note_range(nodes, place, kind, ordered_bits(number, 8)) if number & LARGEST <= 0x7FF0000000000000 else 0
+    if kind == TYPE_FLOAT:
+        return note_range(nodes, place, kind, ordered_bits(number, 4)) if number & 0x7FFFFFFF <= 0x7F800000 else 0
+    return note_range(nodes, place, kind, number)
 
 
-@inlined
-def note_sketch(sketches: OutBytes, node: i64, hashed: u64) -> i64:
-    """Take a hash into a sketch: its first bits choose a register, which keeps the most zeros that followed them."""
-    register: i64 = node * SKETCH + signed(hashed >> (64 - SKETCH_BITS))
-    rest: u64 = (hashed << SKETCH_BITS) & M64
-    zeros: i64 = 64 - SKETCH_BITS + 1
-    if rest != 0:
-        zeros = leading_zeros(rest) + 1
-    if sketches[register] < zeros:
-        sketches[register] = zeros
+@kernel
+def note_example(examples: OutInts, progress: OutInts, node: i64, kind: i64, row: i64, at: i64, size: i64) -> i64:
+    """Remember where the first value of a type was."""
+    place: i64 = progress[AT_EXAMPLES]
+    examples[place + EXAMPLE_NODE] = node
+    examples[place + EXAMPLE_TYPE] = kind
+    examples[place + EXAMPLE_ROW] = row
+    examples[place + EXAMPLE_AT] = at
+    examples[place + EXAMPLE_SIZE] = size
+    progress[AT_EXAMPLES] = place + EXAMPLE_SLOTS
     return 0
 
 
@@ -336,10 +359,12 @@ def profile_row(
     value: InBytes,
     start: i64,
     end: i64,
+    whole: i64,
     names: InInts,
     names_at: i64,
     name_count: i64,
     row: i64,
+    row_base: i64,
     most_children: i64,
     most_depth: i64,
     nodes: OutInts,
@@ -349,6 +374,9 @@ def profile_row(
     sketches: OutBytes,
     log: OutInts,
     log_size: i64,
+    examples: OutInts,
+    examples_size: i64,
+    headers: InInts,
     powers: InInts,
     stack: OutInts,
     stack_size: i64,
@@ -396,16 +424,17 @@ def profile_row(
             state[ROW_OFFSET] = at - start
             if (depth + 2) * PROFILE_FRAME > stack_size:
                 return NEED_STACK
+            if progress[AT_EXAMPLES] + EXAMPLE_SLOTS > examples_size:
+                return NEED_TAPE
             place = node * NODE
-            kind = kind_of(value[at])
+            kind = headers[value[at]] & 255
             frame = depth * PROFILE_FRAME
             if kind < TYPE_OBJECT:
                 size = scalar_size(value, at, limit)
                 if size < 0:
                     return size
-                note_scalar(nodes, place, kind, value, at, size, powers)
                 if kind != TYPE_NULL:
-                    note_sketch(sketches, node, quick_hash(value, at, size))
+                    note_scalar(nodes, node, kind, value, at, size, whole, sketches, powers)
                 nodes[place + BYTES] += size
             else:
                 size = open_container(value, at, limit, stack, frame)
@@ -426,12 +455,14 @@ def profile_row(
             budget -= size
             if budget < 0:
                 return -BAD_EXPANSION
-            nodes[place + COUNT] += 1
             if nodes[place + TYPES + TYPE_SLOTS * kind] == 0:
-                nodes[place + TYPES + TYPE_SLOTS * kind + TYPE_FIRST] = row
+                nodes[place + TYPES + TYPE_SLOTS * kind + TYPE_FIRST] = row_base + row
+                if kind >= TYPE_OBJECT:
+                    size += stack[frame + FRAME_TOTAL]
+                note_example(examples, progress, node, kind, row, at, size)
             nodes[place + TYPES + TYPE_SLOTS * kind] += 1
-            if nodes[place + LAST_ROW] != row:
-                nodes[place + LAST_ROW] = row
+            if nodes[place + LAST_ROW] != row_base + row:
+                nodes[place + LAST_ROW] = row_base + row
                 nodes[place + ROWS] += 1
             mode = MODE_NEXT
         while depth > 0:
@@ -466,7 +497,7 @@ def profile_row(
                 nodes[stack[frame + FRAME_BEFORE]] = guess
                 stack[frame + FRAME_BEFORE] = guess * NODE + NEXT_CHILD
                 node = guess
-            elif nodes[place + CLOSED] or nodes[place + CHILDREN] >= most_children:
+            elif nodes[place + CHILDREN] >= most_children:
                 if progress[AT_LOG] + 2 > log_size:
                     return NEED_TAPE
                 log[progress[AT_LOG]] = node
@@ -510,6 +541,8 @@ def profile_rows(
     table: OutIntsView,
     sketches: OutBytesView,
     log: OutIntsView,
+    examples: OutIntsView,
+    headers: InIntsView,
     powers: InIntsView,
     stack: OutIntsView,
     progress: OutIntsView,
@@ -519,10 +552,12 @@ def profile_rows(
     """Count rows `first` to `last` where valid; the row reached, with AT_NEED if it wants room to go on there.
 
     Field id f of row k has the name found[found_starts[k] + f]. Row numbers count from row_base. A row that is no Variant ends
-    it, with code | offset << 8 in its status; what was counted of it stays. Below `most_depth` nothing is counted.
+    it, with code | offset << 8 in its status; what was counted of it stays. Below `most_depth` nothing is counted. `headers` has
+    the type of a value by its first byte.
     """
     row: i64 = first
     code: i64
+    whole: i64 = len(value)
     value_p: InBytes = in_bytes(value)
     value_offsets_p: InInts = in_ints(value_offsets)
     valid_p: InBytes = in_bytes(valid)
@@ -536,6 +571,9 @@ def profile_rows(
     sketches_p: OutBytes = out_bytes(sketches)
     log_p: OutInts = out_ints(log)
     log_size: i64 = len(log)
+    examples_p: OutInts = out_ints(examples)
+    examples_size: i64 = len(examples)
+    headers_p: InInts = in_ints(headers)
     powers_p: InInts = in_ints(powers)
     stack_p: OutInts = out_ints(stack)
     stack_size: i64 = len(stack)
@@ -550,10 +588,12 @@ def profile_rows(
                     value_p,
                     value_offsets_p[row],
                     value_offsets_p[row + 1],
+                    whole,
                     found_p,
                     found_starts_p[row],
                     found_counts_p[row],
-                    row_base + row,
+                    row,
+                    row_base,
                     most_children,
                     most_depth,
                     nodes_p,
@@ -563,6 +603,9 @@ def profile_rows(
                     sketches_p,
                     log_p,
                     log_size,
+                    examples_p,
+                    examples_size,
+                    headers_p,
                     powers_p,
                     stack_p,
                     stack_size,
