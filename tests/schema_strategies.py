@@ -20,7 +20,7 @@ from varquet.schema import ShreddingSchema
 from varquet.types import PRIMITIVES, Family
 from varquet.variant.model import Node, Scalar
 
-__all__ = ["primitive_types", "schemas", "schemas_for"]
+__all__ = ["primitive_types", "schema_for", "schemas", "schemas_for"]
 
 _DIGITS: Final = (1, 2, 9, 10, 18, 19, 37, 38)
 _FIXED_TYPES: Final = tuple({kind.arrow for kind in PRIMITIVES if kind.arrow is not None and kind.family is not Family.NULL})
@@ -49,10 +49,11 @@ def schemas(*, max_leaves: int = 8) -> st.SearchStrategy[ShreddingSchema]:
 def schemas_for(nodes: Sequence[Node | None]) -> st.SearchStrategy[ShreddingSchema]:
     """A schema made for these values: many of its paths and types are theirs, some are not."""
     given = [node for node in nodes if node is not None]
-    return st.integers(0, 1 << 32).map(lambda seed: _schema_for(given, random.Random(seed)))
+    return st.integers(0, 1 << 32).map(lambda seed: schema_for(given, random.Random(seed)))
 
 
-def _schema_for(nodes: list[Node], choice: random.Random, depth: int = 0) -> ShreddingSchema:
+def schema_for(nodes: list[Node], choice: random.Random, depth: int = 0) -> ShreddingSchema:
+    """One such schema, by a source of chance."""
     chance = choice.random()
     if chance < 0.08 or (not nodes and chance < 0.5) or depth > 6:
         return ShreddingSchema.value()
@@ -63,7 +64,7 @@ def _schema_for(nodes: list[Node], choice: random.Random, depth: int = 0) -> Shr
         return _object_for([node for node in nodes if isinstance(node, dict)], choice, depth)
     if isinstance(like, list):
         elements = [child for node in nodes if isinstance(node, list) for child in node[:8]]
-        return ShreddingSchema.array(_schema_for(elements, choice, depth + 1))
+        return ShreddingSchema.array(schema_for(elements, choice, depth + 1))
     return ShreddingSchema.primitive(_type_for(like, choice))
 
 
@@ -72,7 +73,7 @@ def _object_for(nodes: list[dict[str, Node]], choice: random.Random, depth: int)
     chosen = choice.sample(names, choice.randint(0, min(len(names), _MOST_FIELDS)))
     if choice.random() < 0.3:
         chosen.append(choice.choice(EDGE_KEYS))
-    return ShreddingSchema.object({name: _schema_for([node[name] for node in nodes if name in node], choice, depth + 1) for name in chosen})
+    return ShreddingSchema.object({name: schema_for([node[name] for node in nodes if name in node], choice, depth + 1) for name in chosen})
 
 
 def _type_for(scalar: Scalar, choice: random.Random) -> pa.DataType:

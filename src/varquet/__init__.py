@@ -11,6 +11,7 @@
     inspect(path)                 what is in the columns of such files, path by path
     convert(src, dest, layout)    files from one layout to another, every value verified
     diff(left, right)             whether two datasets hold the same values, and where they do not
+    scan(path)                    queries on paths: only the columns and row groups they need, as Arrow
     profile(data)                 exact facts about every path: types, counts, ranges, sizes; profiles of parts merge
     choose(profile, policy)       the shredding schema that a policy chooses, with the reasons for every path
     Plan                          a table's schemas, pinned; evolve adapts them to drift without ever going back and forth
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
     from varquet.profiles.plan import Change, ColumnPlan, Drift, Plan, drift
     from varquet.profiles.policies import Choice, Decision, Options, choose
     from varquet.profiles.profiling import profile
+    from varquet.queries.expressions import Operand, Predicate, Query, column, path
+    from varquet.queries.grammar import QueryError
+    from varquet.queries.scanning import Scan, scan
     from varquet.schema import ShreddingSchema
     from varquet.variant.python import Timestamp
     from varquet.variant.value import Variant
@@ -77,6 +81,7 @@ __all__ = [
     "Inspection",
     "InvalidVariantError",
     "JsonError",
+    "Operand",
     "Options",
     "ParquetError",
     "ParsedJson",
@@ -84,7 +89,11 @@ __all__ = [
     "PathError",
     "PathFacts",
     "Plan",
+    "Predicate",
     "Profile",
+    "Query",
+    "QueryError",
+    "Scan",
     "SchemaError",
     "ShreddingSchema",
     "Timestamp",
@@ -94,6 +103,7 @@ __all__ = [
     "WrittenFile",
     "__version__",
     "choose",
+    "column",
     "convert",
     "diff",
     "drift",
@@ -102,9 +112,11 @@ __all__ = [
     "inspect",
     "is_variant_type",
     "parse_json",
+    "path",
     "profile",
     "read",
     "read_batches",
+    "scan",
     "shred",
     "to_json",
     "unshred",
@@ -145,6 +157,9 @@ _HOMES: Final = {
     "varquet.profiles.plan": ("Change", "ColumnPlan", "Drift", "Plan", "drift"),
     "varquet.profiles.policies": ("Choice", "Decision", "Options", "choose"),
     "varquet.profiles.profiling": ("profile",),
+    "varquet.queries.expressions": ("Operand", "Predicate", "Query", "column", "path"),
+    "varquet.queries.grammar": ("QueryError",),
+    "varquet.queries.scanning": ("Scan", "scan"),
     "varquet.schema": ("ShreddingSchema",),
     "varquet.paths": ("Path",),
     "varquet.variant.python": ("Timestamp",),

@@ -25,7 +25,7 @@ from varquet.errors import VarquetError
 from varquet.samples import Kind, generate
 
 SOURCE = str(Path(varquet.__file__).parents[1])
-COMMANDS = ("info", "sample", "analyze", "ingest", "cat", "inspect", "convert", "diff")
+COMMANDS = ("info", "sample", "analyze", "ingest", "cat", "query", "inspect", "convert", "diff")
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -206,7 +206,7 @@ class TestUsage:
 
         monkeypatch.chdir(tmp_path)
         assert CliRunner().invoke(build_app(), ["sample", "events", "-n", "10", "-o", "events.ndjson"]).exit_code == 0
-        if command in ("cat", "inspect"):
+        if command in ("cat", "query", "inspect"):
             assert CliRunner().invoke(build_app(), ["ingest", "events.ndjson", "events.parquet"]).exit_code == 0
         elif command in ("convert", "diff"):
             assert CliRunner().invoke(build_app(), ["ingest", "events.ndjson", "draft.parquet", "--layout", "draft"]).exit_code == 0

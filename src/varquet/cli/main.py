@@ -53,7 +53,7 @@ def build_app() -> "typer.Typer":
     """The application with all its commands; needs the extra [cli]."""
     import typer
 
-    from varquet.cli import analyze, cat, convert, diff, info, ingest, inspect, plan, sample
+    from varquet.cli import analyze, cat, convert, diff, info, ingest, inspect, plan, query, sample
 
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -77,6 +77,7 @@ def build_app() -> "typer.Typer":
     app.command("analyze", epilog=analyze.EXAMPLE)(analyze.analyze)
     app.command("ingest", epilog=ingest.EXAMPLE)(ingest.ingest)
     app.command("cat", epilog=cat.EXAMPLE)(cat.cat)
+    app.command("query", epilog=query.EXAMPLE)(query.query)
     app.command("inspect", epilog=inspect.EXAMPLE)(inspect.inspect)
     app.command("convert", epilog=convert.EXAMPLE)(convert.convert)
     app.command("diff", epilog=diff.EXAMPLE)(diff.diff)

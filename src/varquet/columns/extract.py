@@ -235,9 +235,13 @@ def _cast_slow(
     if not len(rows):
         return array
     results: list[object] = []
+    known: dict[bytes, object] = {}  # scalars recur, above all those that cannot be cast
     for row in rows.tolist():
-        metadata = part.metadata.data[part.metadata.starts[row] : part.metadata.ends[row]].tobytes()
         value = part.value.data[starts[row] : ends[row]].tobytes()
+        if value in known:
+            results.append(known[value])
+            continue
+        metadata = part.metadata.data[part.metadata.starts[row] : part.metadata.ends[row]].tobytes()
         try:
             # Objects and arrays become text or nothing, and nothing is known without reading all of them.
             if value[0] & 3 >= BASIC_OBJECT and not _is_text(target):
@@ -245,6 +249,8 @@ def _cast_slow(
             else:
                 node = decode_value(Metadata(metadata), value)
             results.append(cast(node, target) if is_strict else try_cast(node, target))
+            if value[0] & 3 < BASIC_OBJECT:
+                known[value] = results[-1]
         except VarquetError as error:
             error.row = first + row
             if not isinstance(error, CastError):

@@ -18,7 +18,9 @@ from varquet.schema.walk import ELEMENT, Step
 
 __all__ = [
     "Position",
+    "elements_below",
     "field_at",
+    "fields_below",
     "file_paths",
     "find_variants",
     "is_variant_field",
@@ -49,7 +51,8 @@ def is_variant_field(field: pa.Field) -> bool:
     return (child.metadata or {}).get(b"variant") == b"true"
 
 
-def _below(field: pa.Field) -> list[tuple[str, pa.Field]]:
+def fields_below(field: pa.Field) -> list[tuple[str, pa.Field]]:
+    """The fields of a struct, the items of a list, the parts of a map, with their names in a position."""
     kind = field.type
     if pa.types.is_struct(kind):
         return [(child.name, child) for child in kind]
@@ -73,7 +76,7 @@ def find_variants(schema: pa.Schema) -> list[Position]:
         if is_variant_field(field):
             found.append(position)
         else:
-            waiting += [((*position, name), child) for name, child in reversed(_below(field))]
+            waiting += [((*position, name), child) for name, child in reversed(fields_below(field))]
     return found
 
 
@@ -102,7 +105,7 @@ def field_at(schema: pa.Schema, position: Position) -> pa.Field | None:
         return None
     field = schema.field(position[0])
     for name in position[1:]:
-        inner = dict(_below(field)).get(name)
+        inner = dict(fields_below(field)).get(name)
         if inner is None:
             return None
         field = inner
@@ -118,7 +121,7 @@ def parquet_path(schema: pa.Schema, position: Position) -> tuple[str, ...]:
             path.append(name)
         else:
             path += ["key_value" if pa.types.is_map(field.type) else "list", name]
-        field = dict(_below(field))[name]
+        field = dict(fields_below(field))[name]
     return tuple(path)
 
 
@@ -130,15 +133,15 @@ def file_paths(schema: pa.Schema, root: SchemaElement) -> Iterator[tuple[Positio
     ]
     while waiting:
         position, field, path, element = waiting.pop()
-        below = _elements_below(field.type, element)
+        below = elements_below(field.type, element)
         # A repeated element is a list and its items at once; its annotation speaks of the items.
         yield position, field, () if below and not below[0][0] else path
-        for (name, child), (steps, inner) in zip(reversed(_below(field)), reversed(below), strict=True):
+        for (name, child), (steps, inner) in zip(reversed(fields_below(field)), reversed(below), strict=True):
             waiting.append(((*position, name), child, (*path, *steps), inner))
 
 
-def _elements_below(kind: pa.DataType, element: SchemaElement) -> list[tuple[tuple[str, ...], SchemaElement]]:
-    """What _below gives, in the file: the names on the way and the element, by the rules for lists of old and new writers."""
+def elements_below(kind: pa.DataType, element: SchemaElement) -> list[tuple[tuple[str, ...], SchemaElement]]:
+    """What fields_below gives, in the file: the names on the way and the element, by the rules for lists of old and new writers."""
     if pa.types.is_struct(kind):
         named = {child.name: child for child in element.children}
         return [((field.name,), named[field.name]) for field in kind]
@@ -162,7 +165,7 @@ def schema_steps(schema: pa.Schema, position: Position) -> list[Step]:
     for name in position[1:]:
         is_named = pa.types.is_struct(field.type) or pa.types.is_map(field.type)
         steps.append(name if is_named else ELEMENT)
-        field = dict(_below(field))[name]
+        field = dict(fields_below(field))[name]
     return steps
 
 

@@ -18,6 +18,7 @@ from varquet.columns.threads import in_order, thread_count
 from varquet.errors import ParquetError, UnsupportedTypeError, VarquetError
 from varquet.layouts.shredding import LAYOUTS, LayoutName, layout_of, unshred
 from varquet.parquet.elements import SchemaElement
+from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, read_footer
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import (
@@ -114,15 +115,18 @@ def count_rows(source: Source) -> int:
 class OpenFile:
     """One Parquet file: its schema as read, and its batches."""
 
-    def __init__(self, path: str, columns: Sequence[str] | None = None, plan: PinnedSchemas | None = None) -> None:
-        self.path = path
-        footer = read_footer(path)
+    def __init__(self, file: DataFile, columns: Sequence[str] | None = None, plan: PinnedSchemas | None = None) -> None:
+        self.source = file
+        self.path = path = file.path
+        self.footer = footer = file.footer()
+        self.metadata = file.metadata()
         self.recorded = footer.key_value_metadata
         """What its writer has said in the footer, by key."""
         annotated = set(footer.variants())
         # Rows that share their metadata shall do so in memory too.
         dictionaries = [".".join((*variant, "metadata")) for variant in annotated if _has_metadata(footer.schema, variant)]
-        self.file = pq.ParquetFile(path, read_dictionary=dictionaries, **any_depth())
+        self.dictionaries = dictionaries
+        self.file = self.parquet_file()
         physical = self.file.schema_arrow
         if columns is not None:
             unknown = [name for name in columns if physical.get_field_index(name) < 0]
@@ -173,6 +177,11 @@ class OpenFile:
             )
             self.schema = self.schema.set(index, changed)
 
+    def parquet_file(self, *, is_plain: bool = False) -> pq.ParquetFile:
+        """The file opened once more, for another thread; `is_plain` reads no dictionaries."""
+        names = None if is_plain else self.dictionaries
+        return pq.ParquetFile(self.source.open(), metadata=self.metadata, read_dictionary=names, **any_depth())
+
     def _named(self, name: str) -> Position:
         """The position that a name means, or the first that it could mean."""
         meant = positions_named(name)
@@ -183,7 +192,7 @@ class OpenFile:
             raise UnsupportedTypeError(f"expected a group under the VARIANT annotation of {'.'.join(position)!r}, got {field.type}")
         steps = schema_steps(self.physical, position)
         try:
-            return ShreddingSchema.from_parquet(self.path, position[0] if len(position) == 1 else steps)
+            return ShreddingSchema.from_parquet(self.file, position[0] if len(position) == 1 else steps)
         except VarquetError as error:
             error.message = f"column {'.'.join(position)!r} of {self.path!r}: {error.message}"
             raise
@@ -203,15 +212,18 @@ class OpenFile:
                 yield batch, before
                 before += batch.num_rows
 
-        return in_order(lambda task: work(self._put_together(*task, strict=strict)), stored(), thread_count(threads))
+        return in_order(lambda task: work(self.put_together(*task, strict=strict)), stored(), thread_count(threads))
 
-    def _put_together(self, batch: pa.RecordBatch, before: int, *, strict: bool) -> pa.RecordBatch:
-        columns = list(batch.select(self.physical.names).columns)
+    def put_together(self, batch: pa.RecordBatch, before: int, *, strict: bool = False) -> pa.RecordBatch:
+        """Some of the columns as they are stored, with every Variant in them put together."""
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         for position in self.variants:
-            index = self.physical.get_field_index(position[0])
-            change = functools.partial(self._unshred, position=position, before=before, strict=strict)
-            columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+            name = position[0]
+            if name in columns:
+                change = functools.partial(self._unshred, position=position, before=before, strict=strict)
+                columns[name] = replace_values(columns[name], self.schema.field(name).type, position[1:], change)
+        names = [name for name in self.physical.names if name in columns]
+        return pa.RecordBatch.from_arrays([columns[name] for name in names], schema=pa.schema([self.schema.field(name) for name in names]))
 
     def stored_batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows as they are stored, a row group at a time: pyarrow cannot join the dictionaries of two of them."""
@@ -223,7 +235,7 @@ class OpenFile:
                     done += batch.num_rows
             except pa.ArrowNotImplementedError:
                 # Nor can it make a dictionary of a column chunk whose writer gave its dictionary up half way.
-                plain = pq.ParquetFile(self.path, **any_depth())
+                plain = self.parquet_file(is_plain=True)
                 for batch in plain.iter_batches(batch_rows, row_groups=[group], columns=self.physical.names):
                     if done < batch.num_rows:
                         yield batch.slice(done)
@@ -246,4 +258,4 @@ def _has_metadata(element: SchemaElement, path: Sequence[str]) -> bool:
 
 def open_file(path: str, columns: Sequence[str] | None = None, plan: PinnedSchemas | None = None) -> OpenFile:
     """Open one Parquet file and read its footer."""
-    return OpenFile(path, columns, plan)
+    return OpenFile(DataFile(path), columns, plan)

@@ -62,6 +62,9 @@ def read_parquet(source: Any, column: str | Sequence[Step]) -> Iterator[Event]:
     """The walk of the schema of a column of a file, which is named, or reached by names and ELEMENT through structs and lists."""
     import pyarrow.parquet as pq  # not needed by those who only write schemas
 
+    if isinstance(source, pq.ParquetFile):
+        yield from _read_open(source, column, "")
+        return
     named = f" of {os.fspath(source)}" if isinstance(source, (str, os.PathLike)) else ""
     try:
         file = pq.ParquetFile(source, **any_depth())
@@ -70,14 +73,18 @@ def read_parquet(source: Any, column: str | Sequence[Step]) -> Iterator[Event]:
             raise  # the file system's own words, such as FileNotFoundError; Arrow's have no number
         raise SchemaError(f"expected a Parquet file that pyarrow opens, got{named.removeprefix(' of') or ' bytes'}: {error}") from error
     with file:
-        steps = (column,) if isinstance(column, str) else tuple(column)
-        arrow, first = _find(file.schema.to_arrow_schema(), steps, named)
-        leaves = _ParquetLeaves(file.schema, first)
-        try:
-            yield from read_physical(arrow, metadata=True, leaves=leaves)
-        except SchemaError as error:
-            message = f"{error.message}, in column {_column_name(steps)!r}{named}"
-            raise SchemaError(message, path=error.path, hint=error.hint) from None
+        yield from _read_open(file, column, named)
+
+
+def _read_open(file: Any, column: str | Sequence[Step], named: str) -> Iterator[Event]:
+    steps = (column,) if isinstance(column, str) else tuple(column)
+    arrow, first = _find(file.schema.to_arrow_schema(), steps, named)
+    leaves = _ParquetLeaves(file.schema, first)
+    try:
+        yield from read_physical(arrow, metadata=True, leaves=leaves)
+    except SchemaError as error:
+        message = f"{error.message}, in column {_column_name(steps)!r}{named}"
+        raise SchemaError(message, path=error.path, hint=error.hint) from None
 
 
 def _column_name(steps: Sequence[Step]) -> str:

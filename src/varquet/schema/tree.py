@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -28,6 +28,11 @@ from varquet.schema.leaf_types import canonical_type
 from varquet.schema.merge import OnConflict, find, merge, select, without
 from varquet.schema.parquet_form import read_parquet
 from varquet.schema.walk import ELEMENT, Event, Kind, Step, check_name, display_path, fold, steps_of, walk
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+    ParquetSource: TypeAlias = "str | os.PathLike[str] | BinaryIO | pa.NativeFile | pq.ParquetFile"
 
 __all__ = ["ELEMENT", "Kind", "ShreddingSchema", "display_path"]
 
@@ -141,7 +146,7 @@ class ShreddingSchema:
         return _from(read_draft(_arrow(type)))
 
     @classmethod
-    def from_parquet(cls, source: str | os.PathLike[str] | BinaryIO | pa.NativeFile, column: str | Sequence[Step]) -> ShreddingSchema:
+    def from_parquet(cls, source: ParquetSource, column: str | Sequence[Step]) -> ShreddingSchema:
         """Read the schema of a Variant column of a Parquet file; one inside structs and lists is reached by names and ELEMENT."""
         return _from(read_parquet(source, column))
 

@@ -402,13 +402,39 @@ def read_integer(value: InBytes, at: i64, end: i64, bits: i64, out: OutInts, slo
 
 @kernel
 def read_double(value: InBytes, at: i64, end: i64, out: OutInts, slot: i64) -> i64:
-    """A number as the bits of the nearest double."""
+    """A number, or a plain text of one, as the bits of the nearest double."""
     header: i64 = value[at]
     tag: i64 = header >> 2
     number: i64
     result: cython.double
     power: cython.double = 1.0
     k: i64
+    point: i64 = 0
+    is_negative: i64 = 0
+    if header & 3 == BASIC_SHORT_STRING:
+        at += 1
+        if at < end and value[at] == 45:
+            is_negative = 1
+            at += 1
+        # A digit at both ends, and so few that they and the power of ten are exact doubles, whose quotient is rounded once.
+        if at >= end or end - at > 16 or value[at] == 46 or value[end - 1] == 46:
+            return IS_SLOW
+        number = 0
+        while at < end:
+            if value[at] == 46 and point == 0:
+                point = end - at
+            elif value[at] < 48 or value[at] > 57:
+                return IS_SLOW
+            else:
+                number = number * 10 + value[at] - 48
+            at += 1
+        if number > 9007199254740992:
+            return IS_SLOW
+        for k in range(point - 1):
+            power *= 10.0
+        result = cython.cast(cython.double, number) / power
+        out[slot] = bits_of_double(-result if is_negative else result)
+        return IS_READ
     if header & 3 != 0:
         return IS_SLOW
     if tag == 7:

@@ -1,0 +1,88 @@
+"""Parquet files wherever they are: on a disk or in an object store, with their footers kept once they have been read."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from varquet.parquet.footer import Footer, read_footer
+from varquet.schema.parquet_form import any_depth
+
+__all__ = ["DataFile", "as_filesystem"]
+
+_KEPT_BYTES: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file: its path in a filesystem, which is the local one by default."""
+
+    path: str
+    filesystem: pafs.FileSystem | None = None
+
+    def open(self) -> pa.NativeFile:
+        """The file, open for reading anywhere in it, by several threads at once."""
+        return pa.OSFile(self.path, "rb") if self.filesystem is None else self.filesystem.open_input_file(self.path)
+
+    def footer(self) -> Footer:
+        """Its footer, as it is now; read again only if the file has changed."""
+        return _FOOTERS.get(self)[0]
+
+    def metadata(self) -> pq.FileMetaData:
+        """Its footer as pyarrow has it."""
+        return _FOOTERS.get(self)[1]
+
+    def state(self) -> tuple[Any, ...]:
+        """What tells this file from another, and from what it was before it changed."""
+        if self.filesystem is None:
+            found = os.stat(self.path)
+            return "", os.path.abspath(self.path), found.st_size, found.st_mtime_ns, found.st_ino
+        info = self.filesystem.get_file_info(self.path)
+        return self.filesystem.type_name, id(self.filesystem), self.path, info.size, info.mtime_ns
+
+
+class _Footers:
+    """The footers read last, up to a number of bytes."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.kept: OrderedDict[tuple[Any, ...], tuple[Footer, pq.FileMetaData, pafs.FileSystem | None]] = OrderedDict()
+        self.size = 0
+
+    def get(self, file: DataFile) -> tuple[Footer, pq.FileMetaData]:
+        state = file.state()
+        with self.lock:
+            found = self.kept.get(state)
+            if found is not None:
+                self.kept.move_to_end(state)
+                return found[:2]
+        # A path is opened by name, so that errors name it.
+        with file.open() as opened:
+            footer = read_footer(file.path if file.filesystem is None else opened)
+            metadata = pq.read_metadata(opened) if not any_depth() else pq.ParquetFile(opened, **any_depth()).metadata
+        with self.lock:
+            if state not in self.kept:
+                # The filesystem is kept as well: while it lives, no other has its id.
+                self.kept[state] = footer, metadata, file.filesystem
+                self.size += len(footer.data)
+            while self.size > _KEPT_BYTES and len(self.kept) > 1:
+                _, (dropped, _, _) = self.kept.popitem(last=False)
+                self.size -= len(dropped.data)
+        return footer, metadata
+
+
+_FOOTERS: Final = _Footers()
+
+
+def as_filesystem(filesystem: Any) -> pafs.FileSystem | None:
+    """A filesystem of pyarrow or of fsspec, as pyarrow's; None is the local one."""
+    if filesystem is None or isinstance(filesystem, pafs.LocalFileSystem):
+        return None
+    return filesystem if isinstance(filesystem, pafs.FileSystem) else pafs.PyFileSystem(pafs.FSSpecHandler(filesystem))
