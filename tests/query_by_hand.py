@@ -198,3 +198,31 @@ def _literals(nodes: Sequence[Node | None], operand: Operand, chance: random.Ran
             except (OverflowError, ValueError):
                 continue  # a date that Python has no object for
     return [value for value in found if value is not None]
+
+
+EVENT_QUERIES = (
+    "$.type = 'purchase'",
+    "$.user.id < 5000",
+    "$.user.id::string = '21549' or $.user.id is null",
+    "$.amount between 100 and 200 and not $.user.plan = 'free'",
+    "$.user.geo.country in ('DE', 'FR', null)",
+    "$.ts >= '2026-01-01T00:01:00' and $.ts < '2026-01-01T00:02:00'",
+    "$.score::decimal(9,4) > 0.5 or $.score is nan",
+    "$.items[0].qty::int = 1 and $.items[-1].price > 50",
+    "$.payload.q is not null",
+    "$.flags.beta = true or $.tags[0] starts with 's'",
+    "not ($.device.os = 'ios' or $.device.os = 'android')",
+    "$.user.name::string is null and $.user is not null",
+    "$.user.geo.lat > 0 and $.user.geo.lon::decimal(9,4) < 0",
+    "$.nowhere = 1 or $.id::bigint = 1000003",
+)
+"""Predicates about sample events: typed columns, residuals, arrays, conflicts, nulls."""
+
+
+def events_found(texts: Sequence[str], predicate: str) -> list[int]:
+    """The numbers of the events of which a predicate is true, by hand."""
+    from varquet.queries.grammar import parse_predicate
+    from varquet.variant.json_text import parse_json
+
+    parsed = parse_predicate(predicate)
+    return [number for number, is_true in enumerate(is_true_of(parsed, [parse_json(text) for text in texts])) if is_true]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -396,9 +397,10 @@ def literal_as(literal: object, kind: pa.DataType) -> Any:
             )
         value = int(value)
     if pa.types.is_decimal(kind):
-        if isinstance(value, float):
-            raise failure
-        value = decimal.Decimal(value) if isinstance(value, int) else value
+        if isinstance(value, float) and math.isfinite(value):
+            value = decimal.Decimal(repr(value))  # as it is written: 0.1 is a tenth
+        elif isinstance(value, int):
+            value = decimal.Decimal(value)
     if isinstance(value, uuid.UUID):
         value = value.bytes
     if pa.types.is_timestamp(kind) and isinstance(value, datetime.datetime):

@@ -253,7 +253,7 @@ class _BoundTables:
             return position_of(name, self.source_schema)
         # A column that nobody has marked is one by its type.
         marked = find_variants(self.source_schema)
-        unmarked = [(one.name,) for one in self.source_schema if is_variant_type(one.type)]
+        unmarked: list[Position] = [(one.name,) for one in self.source_schema if is_variant_type(one.type)]
         return _only_variant(marked or unmarked, "the table")
 
     def check(self, operand: Operand) -> None:
