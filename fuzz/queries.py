@@ -22,6 +22,7 @@ for folder in (ROOT, ROOT / "tests"):
         sys.path.insert(0, str(folder))
 
 import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
 from cast_values import random_values  # noqa: E402
 from query_by_hand import is_true_of, random_predicate  # noqa: E402
 from schema_strategies import schema_for  # noqa: E402
@@ -29,6 +30,7 @@ from shredded_rules import stored_as  # noqa: E402
 from variant_columns import column_of  # noqa: E402
 
 import varquet as vq  # noqa: E402
+from varquet.parquet.footer import patch_file  # noqa: E402
 from varquet.queries.grammar import predicate_text  # noqa: E402
 from varquet.types import BY_NAME  # noqa: E402
 from varquet.variant import decode, encode  # noqa: E402
@@ -143,7 +145,16 @@ def _written(rows: list[Node | None], schema: vq.ShreddingSchema, folder: Path, 
             made.append(folder / f"{len(made)}.parquet")
             layout = "draft" if chance.random() < 0.1 else "parquet"
             vq.write(part, made[-1], {"v": schema}, row_group_rows=chance.choice((1, 5, 20, 50)), layout=layout)
+            if layout == "parquet" and chance.random() < 0.4:
+                _in_pages(made[-1], chance.choice((1, 3, 7)))
     return made
+
+
+def _in_pages(path: Path, rows: int) -> None:
+    """Write a file again, with pages of so few rows."""
+    table = pq.read_table(path)
+    pq.write_table(table, path, row_group_size=40, max_rows_per_page=rows, write_batch_size=rows, write_page_index=True)
+    patch_file(path, [("v",)])
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from varquet.columns.findings import raise_first
 from varquet.columns.output import Output
 from varquet.columns.reading import Scratch, gather, map_slices
 from varquet.columns.threads import thread_count
+from varquet.columns.to_json import to_json
 from varquet.errors import CastError, UnsupportedTypeError, VarquetError
 from varquet.kernels.source import _bytes as layout
 from varquet.kernels.source import extract as kernel
@@ -231,6 +232,8 @@ def _cast_slow(
     is_strict: bool,
 ) -> pa.Array:
     """Fill in the rows that the kernel left to the reference cast."""
+    if _is_text(target) and slow.any():
+        array, slow = _write_containers(array, part, starts, ends, slow, first)
     rows = np.flatnonzero(slow)
     if not len(rows):
         return array
@@ -257,3 +260,25 @@ def _cast_slow(
                 error.offset = (error.offset or 0) + int(starts[row] - part.value.offsets[row])
             raise
     return pc.replace_with_mask(array, pa.array(slow), pa.array(results, target))
+
+
+def _write_containers(
+    array: pa.Array, part: VariantSlice, starts: Ints, ends: Ints, slow: npt.NDArray[Any], first: int
+) -> tuple[pa.Array, npt.NDArray[Any]]:
+    """The JSON of all objects and arrays among the rows that are left; and what is left then."""
+    rows = np.flatnonzero(slow)
+    rows = rows[part.value.data[starts[rows]] & 3 >= BASIC_OBJECT]
+    if not len(rows):
+        return array, slow
+    values = gather(part.value.data, starts[rows], ends[rows])
+    variants = variant_array(part.metadata_array.take(pa.array(rows)), values, np.ones(len(rows), np.uint8))
+    try:
+        texts = to_json(variants, threads=1)
+    except VarquetError as error:
+        if error.row is not None:
+            error.offset = (error.offset or 0) + int(starts[rows[error.row]] - part.value.offsets[rows[error.row]])
+            error.row = first + int(rows[error.row])
+        raise
+    is_written = np.zeros(len(slow), bool)
+    is_written[rows] = True
+    return pc.replace_with_mask(array, pa.array(is_written), texts.cast(array.type)), slow & ~is_written

@@ -122,12 +122,13 @@ class Footer:
         return read_struct(self.data, 0, before=_ROW_GROUPS)
 
     @cached_property
-    def _whole(self) -> Struct:
+    def whole(self) -> Struct:
+        """All of its fields."""
         return read_struct(self.data, 0)
 
     def _holding(self, field_id: int) -> Struct:
         head = self._before_row_groups
-        return head if field_id in head.fields else self._whole
+        return head if field_id in head.fields else self.whole
 
 
 def read_footer(file: File) -> Footer:
@@ -156,15 +157,15 @@ def annotate(footer: bytes, paths: Iterable[ColumnPath], version: int = 1, *, ke
     if not 1 <= version <= 127:
         raise ParquetError(f"expected a version of the Variant specification from 1 to 127, got {version}")
     old = Footer(footer)
-    if old._whole.end != len(footer):
+    if old.whole.end != len(footer):
         raise ParquetError(
-            f"expected the footer to end at its {old._whole.end} bytes, got {len(footer) - old._whole.end} more",
+            f"expected the footer to end at its {old.whole.end} bytes, got {len(footer) - old.whole.end} more",
             hint="it may be signed, as in files with encrypted columns; a signed footer cannot be changed",
         )
     elements = old._elements
     edits = [elements.variant_edit(footer, index, version) for index in elements.find(paths)]
     if key_values:
-        edits.append(_key_values_edit(old._whole, key_values))
+        edits.append(_key_values_edit(old.whole, key_values))
     return apply(footer, (edit for edit in edits if edit is not None))
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "BINARY",
     "I8",
     "I32",
+    "I64",
     "LIST",
     "STOP",
     "STRUCT",
@@ -33,6 +34,7 @@ __all__ = [
     "apply",
     "binary",
     "field_header",
+    "integer",
     "list_header",
     "read_struct",
 ]
@@ -394,6 +396,15 @@ def list_header(kind: int, count: int) -> bytes:
 def binary(octets: bytes) -> bytes:
     """A binary or string value."""
     return _to_varint(len(octets)) + octets
+
+
+def integer(number: int) -> bytes:
+    """An integer of any width from 16 bits on.
+
+    >>> integer(-1).hex(), integer(64).hex()
+    ('01', '8001')
+    """
+    return _to_varint(number << 1 if number >= 0 else ~(number << 1))
 
 
 def _to_varint(number: int) -> bytes:

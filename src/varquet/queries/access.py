@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from varquet.columns.arrow import VARIANT, flatten, plain
+from varquet.columns.arrow import VARIANT, bitmap, flatten, plain, validity_of
 from varquet.columns.extract import extract
 from varquet.layouts.shredding import LayoutName, unshred
 from varquet.parquet.elements import SchemaElement
@@ -30,6 +30,9 @@ Step: TypeAlias = "str | int"
 _NO_NAMES: Final = b"\x01\x00\x00"
 _TYPED: Final = "typed_value"
 _VALUE: Final = "value"
+# What fits into the 53 bits of a double.
+_EXACT_DIGITS: Final = 15
+_EXACT_POWER: Final = 22
 
 
 class Leaves:
@@ -338,13 +341,16 @@ def is_wider_decimal(kind: pa.DataType, target: pa.DataType) -> bool:
 
 def _exact_doubles(array: pa.Array) -> pa.Array | None:
     """Decimals as doubles, where both the digits and the power of ten are doubles themselves, so that one division rounds rightly."""
-    if array.type.scale > 22:
+    kind = array.type
+    if kind.scale > _EXACT_POWER:
         return None
     words = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)[array.offset : array.offset + len(array)]
-    low, high = words[:, 0], words[:, 1]
-    is_small = (high == (low >> 63)) & (np.abs(low) < 1 << 53)
-    validity = pc.is_valid(array)
-    if not (is_small | ~np.asarray(validity)).all():
-        return None
-    numbers = low / float(10**array.type.scale)
-    return pa.array(numbers, pa.float64(), mask=~np.asarray(validity))
+    low = words[:, 0]
+    if kind.precision > _EXACT_DIGITS:
+        is_small = (words[:, 1] == (low >> 63)) & (np.abs(low) < 1 << 53)
+        if not (is_small | (validity_of(array) == 0)).all():
+            return None
+    validity = array.buffers()[0]
+    if validity is not None and array.offset:
+        validity = bitmap(validity_of(array))[0]
+    return pa.Array.from_buffers(pa.float64(), len(array), [validity, pa.py_buffer(low / float(10**kind.scale))], array.null_count)

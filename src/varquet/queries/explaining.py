@@ -101,7 +101,6 @@ class Explanation:
             "files_read": self.files_read,
             "row_groups": self.row_groups,
             "row_groups_read": self.row_groups_read,
-            "pages": "not skipped one by one: column chunks are read whole",
             "bytes": self.bytes,
             "size": self.size,
             "paths": [
@@ -125,7 +124,7 @@ class Explanation:
         lines = [
             f"predicate   {self.predicate or 'none: all rows'}",
             f"files       {self.files_read:,} of {len(self.files):,} are read",
-            f"row groups  {self.row_groups_read:,} of {self.row_groups:,} are read, each column chunk whole",
+            f"row groups  {self.row_groups_read:,} of {self.row_groups:,} are read; selected columns only from pages with matching rows",
             f"bytes       {self.bytes:,} of {self.size:,}",
         ]
         for one in self.paths:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import queue
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -17,6 +19,7 @@ from varquet.columns.arrow import SHARED_VARIANT, VARIANT, is_variant_type, vari
 from varquet.columns.extract import extract
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.parquet.pages import PageReader
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, field_at, find_variants, position_of, positions_named
 from varquet.parquet.reader import OpenFile
@@ -37,6 +40,9 @@ Key: TypeAlias = "tuple[Any, ...]"
 
 _NOTHING_THERE: Final = Bounds(has_nulls=True, has_values=False)
 _OUTPUT_ROWS: Final = 65_536
+_FEW_COLUMNS: Final = 8
+# Pages are read apart if they are no more than this share of all.
+_SHARE_OF_PAGES: Final = 0.6
 
 
 def scan(
@@ -325,6 +331,8 @@ class _File:
         self.leaves = Leaves(self.open.footer.schema)
         self.metadata = self.open.metadata
         self.readers: queue.SimpleQueue[pq.ParquetFile] = queue.SimpleQueue()
+        self.lock = threading.Lock()
+        self.pages: PageReader | None = None
         self.accesses: dict[Key, Access | None] = {}
         self.blooms: dict[tuple[int, int], Callable[[Any], bool] | None] = {}
         self.partitions = {
@@ -405,12 +413,36 @@ class _File:
         except queue.Empty:
             reader = self.open.parquet_file()
         try:
-            table = reader.reader.read_row_group(group, column_indices=sorted(leaves), use_threads=False)
+            # Many columns of one row group are worth several threads, even beside those that read other row groups.
+            table = reader.reader.read_row_group(group, column_indices=sorted(leaves), use_threads=len(leaves) > _FEW_COLUMNS)
         except pa.ArrowNotImplementedError:
             plain = self.open.parquet_file(is_plain=True)
             table = plain.reader.read_row_group(group, column_indices=sorted(leaves), use_threads=False)
         self.readers.put(reader)
         return {name: _one_chunk(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+
+    def read_rows(self, group: int, leaves: frozenset[int], rows: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
+        """Like `read`, of some rows only, in their order: from the pages that have them, if these can be read apart."""
+        pages = self.page_reader().pages(group) if leaves else None
+        if pages is not None:
+            begins = np.array(pages.first_rows, np.int64)
+            page_of = np.searchsorted(begins, rows, side="right") - 1
+            chosen = np.unique(page_of)
+            if len(chosen) <= _SHARE_OF_PAGES * len(begins):
+                table = self.page_reader().read(group, sorted(leaves), chosen.tolist())
+                ends = np.append(begins[1:], pages.rows)
+                starts = np.concatenate([[0], np.cumsum(ends[chosen] - begins[chosen])[:-1]])
+                place = np.searchsorted(chosen, page_of)
+                rows = rows - begins[page_of] + starts[place]
+                read = {name: _one_chunk(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+                return {name: column.take(pa.array(rows)) for name, column in read.items()}
+        return {name: column.take(pa.array(rows)) for name, column in self.read(group, leaves).items()}
+
+    def page_reader(self) -> PageReader:
+        with self.lock:
+            if self.pages is None:
+                self.pages = PageReader(self.open.footer, self.open.source.open(), self.open.dictionaries)
+            return self.pages
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -596,7 +628,7 @@ class _Reading:
         self.about = file.metadata.row_group(group)
         self.read: dict[str, pa.Array] = {}
         self.read_leaves: frozenset[int] = frozenset()
-        self.names: dict[int, pa.Array] = {}
+        self.names: dict[tuple[int, bool], pa.Array] = {}
 
     def need(self, access: Access, operand: Operand, *, as_null_test: bool = False) -> Need:
         has_residual = access.value is not None and not holds_nothing(self.about, access.value)
@@ -632,16 +664,19 @@ class _Reading:
         made = evaluate(predicate, values_of)
         return pc.fill_null(made, False)
 
-    def metadata(self, access: Access, chosen: pa.Array | None) -> pa.Array:
+    def metadata(self, access: Access, chosen: npt.NDArray[np.int64] | None) -> pa.Array:
         """The metadata of a Variant column, of all rows or of those that are chosen; read once."""
         assert access.metadata is not None
-        if access.metadata not in self.names:
-            columns = self.file.read(self.group, frozenset((access.metadata,)))
-            self.names[access.metadata] = down(columns[access.column[0]], (*access.column[1:], "metadata"))
-        names = self.names[access.metadata]
-        return names if chosen is None else names.take(chosen)
+        key = (access.metadata, chosen is None)
+        if key not in self.names:
+            leaves = frozenset((access.metadata,))
+            columns = self.file.read(self.group, leaves) if chosen is None else self.file.read_rows(self.group, leaves, chosen)
+            self.names[key] = down(columns[access.column[0]], (*access.column[1:], "metadata"))
+        return self.names[key]
 
-    def array(self, operand: Operand, access: Access, need: Need, columns: Mapping[str, pa.Array], chosen: pa.Array | None) -> pa.Array:
+    def array(
+        self, operand: Operand, access: Access, need: Need, columns: Mapping[str, pa.Array], chosen: npt.NDArray[np.int64] | None
+    ) -> pa.Array:
         """The values of an operand, in all rows or in those that are chosen, which the columns have."""
         rows = self.rows if chosen is None else len(chosen)
         try:
@@ -672,13 +707,9 @@ class _Reading:
         accesses = {name: self.file.access(operand, default) for name, operand in select.items()}
         needs = {name: self.need(access, select[name]) for name, access in accesses.items() if access is not None}
         missing = frozenset().union(*(need.leaves for need in needs.values() if not need.leaves <= self.read_leaves))
-        fresh = self.file.read(self.group, missing)
-        rows = self.rows
-        chosen = None
-        if mask is not None:
-            chosen = pa.array(np.flatnonzero(np.asarray(mask)))
-            rows = len(chosen)
-            fresh = {name: column.take(chosen) for name, column in fresh.items()}
+        chosen = None if mask is None else np.flatnonzero(np.asarray(mask))
+        fresh = self.file.read(self.group, missing) if chosen is None else self.file.read_rows(self.group, missing, chosen)
+        rows = self.rows if chosen is None else len(chosen)
         known: dict[str, pa.Array] | None = None
         made: list[pa.Array] = []
         for name, operand in select.items():
@@ -689,7 +720,7 @@ class _Reading:
                 continue
             if needs[name].leaves <= self.read_leaves:
                 if known is None:
-                    known = self.read if chosen is None else {one: column.take(chosen) for one, column in self.read.items()}
+                    known = self.read if chosen is None else {one: column.take(pa.array(chosen)) for one, column in self.read.items()}
                 columns = known
             else:
                 columns = fresh
@@ -699,11 +730,11 @@ class _Reading:
     def everything(self, mask: pa.Array | None, schema: pa.Schema) -> pa.Table:
         """All columns, Variants put together, of the rows that are wanted."""
         open_file = self.file.open
-        columns = self.file.read(self.group, frozenset(range(self.file.metadata.num_columns)))
-        if mask is not None:
-            chosen = pa.array(np.flatnonzero(np.asarray(mask)))
-            columns = {name: column.take(chosen) for name, column in columns.items()}
-        rows = self.rows if mask is None else int(mask.true_count)
+        leaves = frozenset(range(self.file.metadata.num_columns))
+        if mask is None:
+            rows, columns = self.rows, self.file.read(self.group, leaves)
+        else:
+            rows, columns = int(mask.true_count), self.file.read_rows(self.group, leaves, np.flatnonzero(np.asarray(mask)))
         whole = open_file.put_together(pa.record_batch({name: columns[name] for name in open_file.physical.names}), 0)
         made: list[pa.Array] = []
         for one in schema:

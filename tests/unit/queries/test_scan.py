@@ -15,6 +15,8 @@ import pytest
 
 import varquet as vq
 from varquet.errors import UnsupportedTypeError
+from varquet.parquet.footer import patch_file
+from varquet.parquet.pages import PageReader
 from varquet.queries.scanning import Scan
 
 SCHEMA = "a bigint, b struct<c: string, d: decimal(9,1)>, items array<struct<sku: string>>, free variant"
@@ -321,3 +323,44 @@ def test_damage_is_said_with_its_place(tmp_path: Path) -> None:
     assert query.select({"a": "$.a int"}).table()["a"].to_pylist() == [1, 1, 1]
     with pytest.raises(vq.InvalidVariantError, match=r"\$.b::int of '.*bad.parquet', row group 0: .* row"):
         query.select({"b": "$.b int"}).table()
+
+
+def test_matching_rows_come_from_their_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "f.parquet", EVENTS, rows=100)
+    table = pq.read_table(tmp_path / "f.parquet")
+    options = {"max_rows_per_page": 10, "write_batch_size": 10, "write_page_index": True}
+    pq.write_table(table, tmp_path / "pages.parquet", row_group_size=50, **options)
+    patch_file(tmp_path / "pages.parquet", [("v",)])
+    read: list[list[int]] = []
+    plain = PageReader.read
+
+    def noted(self: PageReader, group: int, leaves: Any, pages: Any) -> pa.Table:
+        read.append([group, *pages])
+        return plain(self, group, leaves, pages)
+
+    monkeypatch.setattr(PageReader, "read", noted)
+    query = vq.scan(tmp_path / "pages.parquet")
+    for predicate, pages in (
+        ("$.a = 57", [[1, 0]]),
+        ("$.a in (3, 41, 99)", [[0, 0, 4], [1, 4]]),
+        ("$.a between 19 and 20 or $.b.c = 'c077'", [[0, 1, 2], [1, 2]]),
+        ("$.a >= 0", []),
+        ("$.rest = 12", [[0, 1]]),
+    ):
+        read.clear()
+        made = query.where(predicate).table()
+        assert made.equals(vq.scan(vq.read(tmp_path / "f.parquet")).where(predicate).table().cast(made.schema))
+        assert read == pages, predicate
+    asked = query.select({"sku": "$.items[0].sku string", "x": "$.free.x int", "b": "$.b string"}).where("$.a = 33")
+    assert asked.table().to_pylist() == [{"sku": "s33", "x": 33, "b": '{"c":"c033","d":16.5}'}]
+
+
+def test_pages_that_are_not_in_line_are_read_whole(tmp_path: Path) -> None:
+    write(tmp_path / "f.parquet", EVENTS, rows=100)
+    table = pq.read_table(tmp_path / "f.parquet")
+    pq.write_table(table, tmp_path / "odd.parquet", data_page_size=64, write_batch_size=3, write_page_index=True)
+    pq.write_table(table, tmp_path / "none.parquet", max_rows_per_page=10, write_batch_size=10)
+    for name in ("odd", "none"):
+        patch_file(tmp_path / f"{name}.parquet", [("v",)])
+        made = vq.scan(tmp_path / f"{name}.parquet").where("$.a = 57").table()
+        assert [json.loads(text) for text in vq.to_json(made["v"]).to_pylist()] == [EVENTS[57]]
