@@ -233,7 +233,7 @@ def _cast_slow(
 ) -> pa.Array:
     """Fill in the rows that the kernel left to the reference cast."""
     if _is_text(target) and slow.any():
-        array, slow = _write_containers(array, part, starts, ends, slow, first)
+        array, slow = _write_containers(array, part, starts, ends, slow)
     rows = np.flatnonzero(slow)
     if not len(rows):
         return array
@@ -263,7 +263,7 @@ def _cast_slow(
 
 
 def _write_containers(
-    array: pa.Array, part: VariantSlice, starts: Ints, ends: Ints, slow: npt.NDArray[Any], first: int
+    array: pa.Array, part: VariantSlice, starts: Ints, ends: Ints, slow: npt.NDArray[Any]
 ) -> tuple[pa.Array, npt.NDArray[Any]]:
     """The JSON of all objects and arrays among the rows that are left; and what is left then."""
     rows = np.flatnonzero(slow)
@@ -274,11 +274,8 @@ def _write_containers(
     variants = variant_array(part.metadata_array.take(pa.array(rows)), values, np.ones(len(rows), np.uint8))
     try:
         texts = to_json(variants, threads=1)
-    except VarquetError as error:
-        if error.row is not None:
-            error.offset = (error.offset or 0) + int(starts[rows[error.row]] - part.value.offsets[rows[error.row]])
-            error.row = first + int(rows[error.row])
-        raise
+    except VarquetError:
+        return array, slow  # the reference says where the damage is
     is_written = np.zeros(len(slow), bool)
     is_written[rows] = True
     return pc.replace_with_mask(array, pa.array(is_written), texts.cast(array.type)), slow & ~is_written

@@ -13,6 +13,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from varquet.parquet.footer import Footer, read_footer
+from varquet.parquet.pages import PageIndex
 from varquet.schema.parquet_form import any_depth
 
 __all__ = ["DataFile", "as_filesystem"]
@@ -39,6 +40,10 @@ class DataFile:
         """Its footer as pyarrow has it."""
         return _FOOTERS.get(self)[1]
 
+    def page_index(self) -> PageIndex:
+        """Where its pages are, as far as somebody has asked."""
+        return _FOOTERS.get(self)[2]
+
     def state(self) -> tuple[Any, ...]:
         """What tells this file from another, and from what it was before it changed."""
         if self.filesystem is None:
@@ -53,29 +58,30 @@ class _Footers:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.kept: OrderedDict[tuple[Any, ...], tuple[Footer, pq.FileMetaData, pafs.FileSystem | None]] = OrderedDict()
+        self.kept: OrderedDict[tuple[Any, ...], tuple[Footer, pq.FileMetaData, PageIndex, pafs.FileSystem | None]] = OrderedDict()
         self.size = 0
 
-    def get(self, file: DataFile) -> tuple[Footer, pq.FileMetaData]:
+    def get(self, file: DataFile) -> tuple[Footer, pq.FileMetaData, PageIndex]:
         state = file.state()
         with self.lock:
             found = self.kept.get(state)
             if found is not None:
                 self.kept.move_to_end(state)
-                return found[:2]
+                return found[:3]
         # A path is opened by name, so that errors name it.
         with file.open() as opened:
             footer = read_footer(file.path if file.filesystem is None else opened)
             metadata = pq.read_metadata(opened) if not any_depth() else pq.ParquetFile(opened, **any_depth()).metadata
+        pages = PageIndex(footer)
         with self.lock:
             if state not in self.kept:
                 # The filesystem is kept as well: while it lives, no other has its id.
-                self.kept[state] = footer, metadata, file.filesystem
+                self.kept[state] = footer, metadata, pages, file.filesystem
                 self.size += len(footer.data)
             while self.size > _KEPT_BYTES and len(self.kept) > 1:
-                _, (dropped, _, _) = self.kept.popitem(last=False)
+                _, (dropped, *_) = self.kept.popitem(last=False)
                 self.size -= len(dropped.data)
-        return footer, metadata
+        return footer, metadata, pages
 
 
 _FOOTERS: Final = _Footers()

@@ -22,7 +22,7 @@ from varquet.parquet.footer import Footer
 from varquet.parquet.thrift import I64, LIST, STRUCT, Struct, apply, integer, list_header, read_struct
 from varquet.schema.parquet_form import any_depth
 
-__all__ = ["PageReader", "Pages"]
+__all__ = ["PageIndex", "Pages", "read_pages"]
 
 _MAGIC: Final = b"PAR1"
 
@@ -47,112 +47,104 @@ class _Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The pages of a row group, which begin with the same rows in all of its columns."""
+    """The pages of some columns of a row group, which begin with the same rows in all of them."""
 
     first_rows: list[int]
     rows: int
+    leaves: dict[int, _Leaf]
 
     def end(self, page: int) -> int:
         """The row behind the last one of a page."""
         return self.first_rows[page + 1] if page + 1 < len(self.first_rows) else self.rows
 
 
-class PageReader:
-    """Reads some pages of the row groups of one file."""
+class PageIndex:
+    """Where the pages of a file's row groups are, looked up column by column and kept."""
 
-    def __init__(self, footer: Footer, source: pa.NativeFile, dictionaries: Sequence[str]) -> None:
+    def __init__(self, footer: Footer) -> None:
         self.footer = footer
-        self.source = source
-        self.dictionaries = dictionaries
         self.lock = threading.Lock()
-        self.found: dict[int, tuple[Pages, Struct, list[Struct], list[_Leaf]] | None] = {}
         self.groups: list[Struct] | None = None
+        self.chunks: dict[int, list[Struct]] = {}
+        self.found: dict[tuple[int, int], tuple[_Leaf, list[int]] | None] = {}
         self.repeated = _repeated_leaves(footer.schema)
 
-    def pages(self, group: int) -> Pages | None:
-        """The pages of a row group; None if they cannot be read apart."""
-        found = self._locate(group)
-        return None if found is None else found[0]
-
-    def read(self, group: int, leaves: Sequence[int], pages: Sequence[int]) -> pa.Table:
-        """The rows of some pages of a row group, of some leaf columns."""
-        found = self._locate(group)
-        assert found is not None
-        about, row_group, chunks, places = found
-        rows = sum(about.end(page) - about.first_rows[page] for page in pages)
-        pieces = [_MAGIC]
-        size = len(_MAGIC)
-        columns = [chunk.data[chunk.start : chunk.end] for chunk in chunks]
-        for leaf in leaves:
-            place, chunk = places[leaf], chunks[leaf]
-            octets = self._octets(place, pages)
-            values = sum(map(_values, octets[1:])) if place.is_repeated else rows
-            pieces += octets
-            columns[leaf] = _moved(chunk, size, octets, values, has_dictionary=place.dictionary is not None)
-            size += sum(map(len, octets))
-        group_octets = apply(
-            row_group.data,
-            [
-                row_group.edit(_GROUP_COLUMNS, LIST, list_header(STRUCT, len(columns)) + b"".join(columns)),
-                row_group.edit(_GROUP_ROWS, I64, integer(rows)),
-            ],
-        )[row_group.start :]
-        group_octets = group_octets[: read_struct(group_octets, 0).end]
-        whole = self.footer.whole
-        footer = apply(
-            whole.data,
-            [whole.edit(_NUM_ROWS, I64, integer(rows)), whole.edit(_ROW_GROUPS, LIST, list_header(STRUCT, 1) + group_octets)],
-        )
-        made = pa.BufferReader(b"".join((*pieces, footer, len(footer).to_bytes(4, "little"), _MAGIC)))
-        file = pq.ParquetFile(made, read_dictionary=self.dictionaries, **any_depth())
-        return file.reader.read_row_group(0, column_indices=list(leaves), use_threads=False)
-
-    def _octets(self, place: _Leaf, pages: Sequence[int]) -> list[bytes]:
-        """The bytes of a dictionary, or none, and of each page."""
-        first = place.offsets[0]
-        octets = [b"" if place.dictionary is None else self.source.read_at(first - place.dictionary, place.dictionary)]
-        return [*octets, *(self.source.read_at(place.sizes[page], place.offsets[page]) for page in pages)]
-
-    def _locate(self, group: int) -> tuple[Pages, Struct, list[Struct], list[_Leaf]] | None:
-        with self.lock:
-            if group not in self.found:
-                try:
-                    self.found[group] = self._look(group)
-                except ParquetError:
-                    self.found[group] = None  # an index that cannot be read is none
-            return self.found[group]
-
-    def _look(self, group: int) -> tuple[Pages, Struct, list[Struct], list[_Leaf]] | None:
+    def group(self, group: int) -> tuple[Struct, list[Struct]]:
+        """A row group and its column chunks, as the footer has them."""
         if self.groups is None:
             self.groups = list(self.footer.whole.structs(_ROW_GROUPS))
-        row_group = self.groups[group]
-        rows = row_group.integer(_GROUP_ROWS)
-        chunks = list(row_group.structs(_GROUP_COLUMNS))
-        indexes = [(chunk.integer(_CHUNK_OFFSET_INDEX), chunk.integer(_CHUNK_OFFSET_INDEX_LENGTH)) for chunk in chunks]
-        if rows is None or any(start is None or length is None for start, length in indexes):
+        if group not in self.chunks:
+            self.chunks[group] = list(self.groups[group].structs(_GROUP_COLUMNS))
+        return self.groups[group], self.chunks[group]
+
+    def pages(self, source: pa.NativeFile, group: int, leaves: Sequence[int]) -> Pages | None:
+        """The pages of some columns of a row group; None if they cannot be read apart."""
+        with self.lock:
+            row_group, _ = self.group(group)
+            rows = row_group.integer(_GROUP_ROWS)
+            first_rows: list[int] | None = None
+            places: dict[int, _Leaf] = {}
+            for leaf in leaves:
+                if (group, leaf) not in self.found:
+                    try:
+                        self.found[group, leaf] = self._look(source, group, leaf)
+                    except ParquetError:
+                        self.found[group, leaf] = None  # an index that cannot be read is none
+                found = self.found[group, leaf]
+                if found is None or (first_rows is not None and found[1] != first_rows):
+                    return None
+                places[leaf], first_rows = found
+            return None if first_rows is None or rows is None else Pages(first_rows, rows, places)
+
+    def _look(self, source: pa.NativeFile, group: int, leaf: int) -> tuple[_Leaf, list[int]] | None:
+        chunk = self.group(group)[1][leaf]
+        start, length = chunk.integer(_CHUNK_OFFSET_INDEX), chunk.integer(_CHUNK_OFFSET_INDEX_LENGTH)
+        metadata = chunk.struct(_CHUNK_METADATA)
+        if start is None or length is None or metadata is None:
             return None
-        low = min(start for start, _ in indexes if start is not None)
-        high = max(start + length for start, length in indexes if start is not None and length is not None)
-        octets = self.source.read_at(high - low, low)
-        first_rows: list[int] | None = None
-        places: list[_Leaf] = []
-        for number, (chunk, (start, length)) in enumerate(zip(chunks, indexes, strict=True)):
-            assert start is not None and length is not None
-            locations = list(read_struct(octets[start - low : start - low + length], 0).structs(_PAGES))
-            metadata = chunk.struct(_CHUNK_METADATA)
-            if metadata is None or not locations:
-                return None
-            numbers = [[location.integer(field) for location in locations] for field in (_PAGE_OFFSET, _PAGE_SIZE, _PAGE_ROW)]
-            offsets, sizes, begins = ([one for one in column if one is not None] for column in numbers)
-            if not len(offsets) == len(sizes) == len(begins) == len(locations):
-                return None
-            if first_rows is not None and begins != first_rows:
-                return None
-            first_rows = begins
-            dictionary = metadata.integer(_META_DICTIONARY_PAGE)
-            is_before = dictionary is not None and 0 < dictionary < offsets[0]
-            places.append(_Leaf(dictionary if is_before else None, offsets, sizes, self.repeated[number]))
-        return None if first_rows is None else (Pages(first_rows, rows), row_group, chunks, places)
+        locations = list(read_struct(source.read_at(length, start), 0).structs(_PAGES))
+        numbers = [[location.integer(field) for location in locations] for field in (_PAGE_OFFSET, _PAGE_SIZE, _PAGE_ROW)]
+        offsets, sizes, begins = ([one for one in column if one is not None] for column in numbers)
+        if not locations or not len(offsets) == len(sizes) == len(begins) == len(locations):
+            return None
+        dictionary = metadata.integer(_META_DICTIONARY_PAGE)
+        is_before = dictionary is not None and 0 < dictionary < offsets[0]
+        return _Leaf(dictionary if is_before else None, offsets, sizes, self.repeated[leaf]), begins
+
+
+def read_pages(
+    source: pa.NativeFile, index: PageIndex, group: int, pages: Pages, chosen: Sequence[int], dictionaries: Sequence[str]
+) -> pa.Table:
+    """The rows of the chosen pages, of the columns whose pages these are; `dictionaries` as pyarrow's `read_dictionary`."""
+    row_group, chunks = index.group(group)
+    rows = sum(pages.end(page) - pages.first_rows[page] for page in chosen)
+    pieces = [_MAGIC]
+    size = len(_MAGIC)
+    columns = [chunk.data[chunk.start : chunk.end] for chunk in chunks]
+    for leaf, place in pages.leaves.items():
+        octets = _octets(source, place, chosen)
+        values = sum(map(_values, octets[1:])) if place.is_repeated else rows
+        pieces += octets
+        columns[leaf] = _moved(chunks[leaf], size, octets, values, has_dictionary=place.dictionary is not None)
+        size += sum(map(len, octets))
+    edits = [
+        row_group.edit(_GROUP_COLUMNS, LIST, list_header(STRUCT, len(columns)) + b"".join(columns)),
+        row_group.edit(_GROUP_ROWS, I64, integer(rows)),
+    ]
+    made_group = apply(row_group.data[: row_group.end], edits)[row_group.start :]
+    whole = index.footer.whole
+    footer = apply(
+        whole.data, [whole.edit(_NUM_ROWS, I64, integer(rows)), whole.edit(_ROW_GROUPS, LIST, list_header(STRUCT, 1) + made_group)]
+    )
+    made = pa.BufferReader(b"".join((*pieces, footer, len(footer).to_bytes(4, "little"), _MAGIC)))
+    file = pq.ParquetFile(made, read_dictionary=dictionaries, **any_depth())
+    return file.reader.read_row_group(0, column_indices=sorted(pages.leaves), use_threads=False)
+
+
+def _octets(source: pa.NativeFile, place: _Leaf, pages: Sequence[int]) -> list[bytes]:
+    """The bytes of a dictionary, or none, and of each page."""
+    dictionary = b"" if place.dictionary is None else source.read_at(place.offsets[0] - place.dictionary, place.dictionary)
+    return [dictionary, *(source.read_at(place.sizes[page], place.offsets[page]) for page in pages)]
 
 
 def _moved(chunk: Struct, start: int, octets: Sequence[bytes], values: int, *, has_dictionary: bool) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import queue
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
@@ -19,7 +18,7 @@ from varquet.columns.arrow import SHARED_VARIANT, VARIANT, is_variant_type, vari
 from varquet.columns.extract import extract
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.parquet.pages import PageReader
+from varquet.parquet.pages import read_pages
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, field_at, find_variants, position_of, positions_named
 from varquet.parquet.reader import OpenFile
@@ -41,8 +40,9 @@ Key: TypeAlias = "tuple[Any, ...]"
 _NOTHING_THERE: Final = Bounds(has_nulls=True, has_values=False)
 _OUTPUT_ROWS: Final = 65_536
 _FEW_COLUMNS: Final = 8
-# Pages are read apart if they are no more than this share of all.
+# Pages are read apart if they are no more than this share of all, of columns of so many compressed bytes.
 _SHARE_OF_PAGES: Final = 0.6
+_WORTH_PAGES: Final = 1 << 20
 
 
 def scan(
@@ -331,8 +331,8 @@ class _File:
         self.leaves = Leaves(self.open.footer.schema)
         self.metadata = self.open.metadata
         self.readers: queue.SimpleQueue[pq.ParquetFile] = queue.SimpleQueue()
-        self.lock = threading.Lock()
-        self.pages: PageReader | None = None
+        self.source = found.file.open()
+        self.index = found.file.page_index()
         self.accesses: dict[Key, Access | None] = {}
         self.blooms: dict[tuple[int, int], Callable[[Any], bool] | None] = {}
         self.partitions = {
@@ -423,26 +423,20 @@ class _File:
 
     def read_rows(self, group: int, leaves: frozenset[int], rows: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
         """Like `read`, of some rows only, in their order: from the pages that have them, if these can be read apart."""
-        pages = self.page_reader().pages(group) if leaves else None
+        sizes = sum(self.metadata.row_group(group).column(leaf).total_compressed_size for leaf in leaves)
+        pages = self.index.pages(self.source, group, sorted(leaves)) if sizes >= _WORTH_PAGES else None
         if pages is not None:
             begins = np.array(pages.first_rows, np.int64)
             page_of = np.searchsorted(begins, rows, side="right") - 1
             chosen = np.unique(page_of)
             if len(chosen) <= _SHARE_OF_PAGES * len(begins):
-                table = self.page_reader().read(group, sorted(leaves), chosen.tolist())
+                table = read_pages(self.source, self.index, group, pages, chosen.tolist(), self.open.dictionaries)
                 ends = np.append(begins[1:], pages.rows)
                 starts = np.concatenate([[0], np.cumsum(ends[chosen] - begins[chosen])[:-1]])
-                place = np.searchsorted(chosen, page_of)
-                rows = rows - begins[page_of] + starts[place]
+                rows = rows - begins[page_of] + starts[np.searchsorted(chosen, page_of)]
                 read = {name: _one_chunk(column) for name, column in zip(table.column_names, table.columns, strict=True)}
                 return {name: column.take(pa.array(rows)) for name, column in read.items()}
         return {name: column.take(pa.array(rows)) for name, column in self.read(group, leaves).items()}
-
-    def page_reader(self) -> PageReader:
-        with self.lock:
-            if self.pages is None:
-                self.pages = PageReader(self.open.footer, self.open.source.open(), self.open.dictionaries)
-            return self.pages
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:

@@ -16,7 +16,8 @@ import pytest
 import varquet as vq
 from varquet.errors import UnsupportedTypeError
 from varquet.parquet.footer import patch_file
-from varquet.parquet.pages import PageReader
+from varquet.parquet.pages import read_pages
+from varquet.queries import scanning
 from varquet.queries.scanning import Scan
 
 SCHEMA = "a bigint, b struct<c: string, d: decimal(9,1)>, items array<struct<sku: string>>, free variant"
@@ -332,13 +333,13 @@ def test_matching_rows_come_from_their_pages(tmp_path: Path, monkeypatch: pytest
     pq.write_table(table, tmp_path / "pages.parquet", row_group_size=50, **options)
     patch_file(tmp_path / "pages.parquet", [("v",)])
     read: list[list[int]] = []
-    plain = PageReader.read
 
-    def noted(self: PageReader, group: int, leaves: Any, pages: Any) -> pa.Table:
-        read.append([group, *pages])
-        return plain(self, group, leaves, pages)
+    def noted(source: Any, index: Any, group: int, pages: Any, chosen: Any, dictionaries: Any) -> pa.Table:
+        read.append([group, *chosen])
+        return read_pages(source, index, group, pages, chosen, dictionaries)
 
-    monkeypatch.setattr(PageReader, "read", noted)
+    monkeypatch.setattr(scanning, "read_pages", noted)
+    monkeypatch.setattr(scanning, "_WORTH_PAGES", 0)
     query = vq.scan(tmp_path / "pages.parquet")
     for predicate, pages in (
         ("$.a = 57", [[1, 0]]),
@@ -355,7 +356,8 @@ def test_matching_rows_come_from_their_pages(tmp_path: Path, monkeypatch: pytest
     assert asked.table().to_pylist() == [{"sku": "s33", "x": 33, "b": '{"c":"c033","d":16.5}'}]
 
 
-def test_pages_that_are_not_in_line_are_read_whole(tmp_path: Path) -> None:
+def test_pages_that_are_not_in_line_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "_WORTH_PAGES", 0)
     write(tmp_path / "f.parquet", EVENTS, rows=100)
     table = pq.read_table(tmp_path / "f.parquet")
     pq.write_table(table, tmp_path / "odd.parquet", data_page_size=64, write_batch_size=3, write_page_index=True)
