@@ -53,6 +53,7 @@ bench: $(VENV)/compiled
 	$(BIN)/python bench/files.py $(BENCH_ARGS)
 	$(BIN)/python bench/convert.py $(BENCH_ARGS)
 	$(BIN)/python bench/profiling.py $(BENCH_ARGS)
+	$(BIN)/python bench/queries.py $(BENCH_ARGS)
 
 fuzz: $(VENV)/checked
 	$(BIN)/python fuzz/run.py $(FUZZ_ARGS)

@@ -9,7 +9,6 @@ exits with 1 if somebody did not find in the file what was put in. bench/README.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -22,8 +21,9 @@ import pyarrow as pa
 from data import Sample, texts
 from measure import Candidate, Facts, Job, Measurement, table
 from report import UNLIKE, Benchmark, everything, installed, run, times
+from spark import Sessions, has_java
 
-__all__ = ["BENCHMARK", "SCHEMA", "candidates", "folder", "has_java", "ingest", "ratios"]
+__all__ = ["BENCHMARK", "SCHEMA", "candidates", "folder", "ingest", "ratios"]
 
 WRITE: Final = "NDJSON to shredded Parquet"
 READ: Final = "read all of it as Variants"
@@ -56,15 +56,6 @@ def candidates(data: Sample, threads: Sequence[int]) -> list[Candidate]:
     here = [name for name in installed({_DUCKDB: "duckdb", _SPARK: "pyspark"}) if name != _SPARK or has_java()]
     jobs = {_US: varquet_jobs} | {name: peers[name] for name in here}
     return [Candidate(name, data.rows, data.text_bytes, partial(prepare, data, threads)) for name, prepare in jobs.items()]
-
-
-def has_java() -> bool:
-    """Whether there is a Java for Spark; a word on stderr if not."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
-    if found is None:
-        print("Spark is left out: there is no Java. Hint: install a Java runtime of version 17 or later", file=sys.stderr)
-    return found is not None
 
 
 def folder() -> Path:
@@ -179,29 +170,14 @@ def _rows_of(path: Path) -> int:
 
 def spark_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
     """Spark's own shredding with the schema forced, as its tests do; a session for each number of threads."""
-    from pyspark.sql import SparkSession
-
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     path = folder() / "events"
-    running: dict[int, SparkSession] = {}
-
-    def session(count: int) -> SparkSession:
-        if count not in running:
-            for one in running.values():
-                one.stop()
-            running.clear()
-            running[count] = (
-                SparkSession.builder.master(f"local[{count}]")
-                .config("spark.ui.enabled", "false")
-                .config("spark.ui.showConsoleProgress", "false")
-                .config("spark.driver.memory", "4g")
-                .config("spark.sql.parquet.compression.codec", "zstd")
-                .config("spark.sql.variant.writeShredding.enabled", "true")
-                .config("spark.sql.variant.forceShreddingSchemaForTest", SCHEMA.replace("user struct", "`user` struct"))
-                .getOrCreate()
-            )
-            running[count].sparkContext.setLogLevel("OFF")
-        return running[count]
+    session = Sessions(
+        **{
+            "spark.sql.parquet.compression.codec": "zstd",
+            "spark.sql.variant.writeShredding.enabled": "true",
+            "spark.sql.variant.forceShreddingSchemaForTest": SCHEMA.replace("user struct", "`user` struct"),
+        }
+    )
 
     def write(count: int) -> Facts:
         frame = session(count).read.text([str(part) for part in data.parts]).selectExpr("parse_json(value) AS v")

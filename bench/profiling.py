@@ -7,7 +7,6 @@ bench/README.md says what is compared and how.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -16,9 +15,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 from data import Sample
-from files import folder, has_java
+from files import folder
 from measure import Candidate, Facts, Job, Measurement, table
 from report import Benchmark, everything, installed, run, times
+from spark import Sessions, has_java
 
 __all__ = ["BENCHMARK", "candidates", "ratios"]
 
@@ -84,21 +84,8 @@ def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
 
 def spark_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
     """One aggregate over the same file; a session for each number of threads."""
-    from pyspark.sql import SparkSession
-
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     path = _unshredded(data)
-    running: dict[int, SparkSession] = {}
-
-    def session(count: int) -> SparkSession:
-        if count not in running:
-            for one in running.values():
-                one.stop()
-            running.clear()
-            builder = SparkSession.builder.master(f"local[{count}]").config("spark.ui.enabled", "false")
-            running[count] = builder.config("spark.ui.showConsoleProgress", "false").config("spark.driver.memory", "4g").getOrCreate()
-            running[count].sparkContext.setLogLevel("OFF")
-        return running[count]
+    session = Sessions()
 
     def count_file(count: int) -> Facts:
         row = session(count).read.parquet(str(path)).selectExpr("count(*)", "schema_of_variant_agg(v)").first()

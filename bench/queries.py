@@ -20,9 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from data import DATA, Sample
-from files import has_java, ingest
+from files import ingest
 from measure import Candidate, Facts, Job, Measurement, table
 from report import Benchmark, everything, installed, run, times
+from spark import Sessions, has_java
 
 __all__ = ["BENCHMARK", "candidates", "ratios"]
 
@@ -84,8 +85,6 @@ class Files:
             query = vq.scan(unfinished / self.events.name).select(_COLUMNS)
             options = {"compression": "zstd", "write_page_index": True}
             with pq.ParquetWriter(unfinished / self.typed.name, query.schema, **options) as writer:
-                for group in range(pq.read_metadata(unfinished / self.events.name).num_row_groups):
-                    del group
                 for rows in _grouped(query.batches()):
                     writer.write_table(rows, row_group_size=131_072)
             schema = pa.schema([vq.variant_field("v", shared_metadata=True)])
@@ -224,20 +223,7 @@ def duckdb_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
 
 def spark_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
     """The same paths of the same file; a session for each number of threads."""
-    from pyspark.sql import SparkSession
-
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    running: dict[int, SparkSession] = {}
-
-    def session(count: int) -> SparkSession:
-        if count not in running:
-            for one in running.values():
-                one.stop()
-            running.clear()
-            builder = SparkSession.builder.master(f"local[{count}]").config("spark.ui.enabled", "false")
-            running[count] = builder.config("spark.ui.showConsoleProgress", "false").config("spark.driver.memory", "4g").getOrCreate()
-            running[count].sparkContext.setLogLevel("OFF")
-        return running[count]
+    session = Sessions()
 
     def get(path: str, kind: str) -> str:
         return f"try_variant_get(v, '{path}', '{kind}')"

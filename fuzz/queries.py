@@ -31,7 +31,7 @@ from variant_columns import column_of  # noqa: E402
 
 import varquet as vq  # noqa: E402
 from varquet.parquet.footer import patch_file  # noqa: E402
-from varquet.queries import scanning  # noqa: E402
+from varquet.queries import opened  # noqa: E402
 from varquet.queries.grammar import predicate_text  # noqa: E402
 from varquet.types import BY_NAME  # noqa: E402
 from varquet.variant import decode, encode  # noqa: E402
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     seeds = random.Random(options.seed)
     # These files are small; their pages are to be read apart all the same.
-    scanning._WORTH_PAGES = 0  # type: ignore[misc]
+    opened._WORTH_PAGES = 0  # type: ignore[misc]
     done = skipped = groups = rounds = 0
     shown = time.monotonic()
     while done < options.evaluations:

@@ -19,12 +19,12 @@ import pyarrow.parquet as pq
 from varquet.queries.access import Access, is_wider_decimal
 from varquet.queries.outcomes import ANYTHING, Bounds
 
-__all__ = ["bounds_of", "holds_nothing"]
+__all__ = ["NOTHING_THERE", "bounds_of", "holds_nothing"]
 
 BloomFilter = Callable[[int], "Callable[[Any], bool] | None"]
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
-_NOTHING_THERE: Final = Bounds(has_nulls=True, has_values=False)
+NOTHING_THERE: Final = Bounds(has_nulls=True, has_values=False)
 
 
 def holds_nothing(group: pq.RowGroupMetaData, leaf: int | None) -> bool:
@@ -43,11 +43,11 @@ def bounds_of(access: Access, target: pa.DataType | None, group: pq.RowGroupMeta
     is_column = access.rest is None
     is_typed_only = is_column or holds_nothing(group, access.value)
     if not is_column and (access.rest.steps or not len(access.typed)):  # type: ignore[union-attr]
-        return _NOTHING_THERE if is_typed_only else ANYTHING
+        return NOTHING_THERE if is_typed_only else ANYTHING
     if not is_typed_only:
         return ANYTHING
     if not is_column and not access.is_primitive:
-        return ANYTHING if target is None or pa.types.is_string(target) else _NOTHING_THERE
+        return ANYTHING if target is None or pa.types.is_string(target) else NOTHING_THERE
     if len(access.typed) != 1 or access.typed_type is None:
         return ANYTHING
     leaf = access.typed[0]
@@ -60,7 +60,7 @@ def bounds_of(access: Access, target: pa.DataType | None, group: pq.RowGroupMeta
     keeps = keeps_order(kind, wanted)
     has_nulls = not keeps or access.is_within_list or not statistics.has_null_count or statistics.null_count > 0
     if statistics.has_null_count and statistics.null_count == chunk.num_values:
-        return _NOTHING_THERE
+        return NOTHING_THERE
     has_nan = bool(pa.types.is_floating(kind)) or (not keeps and bool(pa.types.is_floating(wanted)))
     if not keeps:
         return Bounds(has_nulls, has_nan=has_nan)

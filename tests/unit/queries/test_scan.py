@@ -17,7 +17,7 @@ import varquet as vq
 from varquet.errors import UnsupportedTypeError
 from varquet.parquet.footer import patch_file
 from varquet.parquet.pages import read_pages
-from varquet.queries import scanning
+from varquet.queries import opened
 from varquet.queries.scanning import Scan
 
 SCHEMA = "a bigint, b struct<c: string, d: decimal(9,1)>, items array<struct<sku: string>>, free variant"
@@ -338,9 +338,9 @@ def test_matching_rows_come_from_their_pages(tmp_path: Path, monkeypatch: pytest
         read.append([group, *chosen])
         return read_pages(source, index, group, pages, chosen, dictionaries)
 
-    monkeypatch.setattr(scanning, "read_pages", noted)
-    monkeypatch.setattr(scanning, "_WORTH_PAGES", 0)
-    query = vq.scan(tmp_path / "pages.parquet")
+    monkeypatch.setattr(opened, "read_pages", noted)
+    monkeypatch.setattr(opened, "_WORTH_PAGES", 0)
+    query = vq.scan(tmp_path / "pages.parquet", threads=1)
     for predicate, pages in (
         ("$.a = 57", [[1, 0]]),
         ("$.a in (3, 41, 99)", [[0, 0, 4], [1, 4]]),
@@ -357,7 +357,7 @@ def test_matching_rows_come_from_their_pages(tmp_path: Path, monkeypatch: pytest
 
 
 def test_pages_that_are_not_in_line_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanning, "_WORTH_PAGES", 0)
+    monkeypatch.setattr(opened, "_WORTH_PAGES", 0)
     write(tmp_path / "f.parquet", EVENTS, rows=100)
     table = pq.read_table(tmp_path / "f.parquet")
     pq.write_table(table, tmp_path / "odd.parquet", data_page_size=64, write_batch_size=3, write_page_index=True)

@@ -1,0 +1,156 @@
+"""One file of a dataset, open: where its Variants are, what its statistics say, and readers for its row groups and pages."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from varquet.errors import UnsupportedTypeError
+from varquet.parquet.pages import read_pages
+from varquet.parquet.plans import PinnedSchemas
+from varquet.parquet.positions import Position, field_at, positions_named
+from varquet.parquet.reader import OpenFile
+from varquet.queries.access import Access, Leaves, column_access, variant_access
+from varquet.queries.binding import only_variant
+from varquet.queries.bloom import read_bloom_filter
+from varquet.queries.dataset import FoundFile
+from varquet.queries.expressions import Operand
+from varquet.queries.outcomes import Bounds
+from varquet.queries.statistics import NOTHING_THERE, bounds_of
+
+__all__ = ["OpenedFile"]
+
+_FEW_COLUMNS: Final = 8
+# Pages are read apart if they are no more than this share of all, of columns of so many compressed bytes.
+_SHARE_OF_PAGES: Final = 0.6
+_WORTH_PAGES: Final = 1 << 20
+
+
+class OpenedFile:
+    """An open file."""
+
+    def __init__(self, found: FoundFile, plan: PinnedSchemas | None, partitions: Mapping[str, pa.DataType]) -> None:
+        self.open = OpenFile(found.file, None, plan)
+        self.path = found.file.path
+        self.leaves = Leaves(self.open.footer.schema)
+        self.metadata = self.open.metadata
+        self.readers: queue.SimpleQueue[pq.ParquetFile] = queue.SimpleQueue()
+        self.source = found.file.open()
+        self.index = found.file.page_index()
+        self.accesses: dict[tuple[Any, ...], Access | None] = {}
+        self.blooms: dict[tuple[int, int], Callable[[Any], bool] | None] = {}
+        self.partitions = {
+            name: None if (value := found.partitions.get(name)) is None else int(value) if kind == pa.int64() else value
+            for name, kind in partitions.items()
+            if self.open.physical.get_field_index(name) < 0
+        }
+
+    def position(self, name: str | None) -> Position | None:
+        """The Variant column that a path means; None if this file has not got it."""
+        if name is None:
+            return only_variant(list(self.open.variants), self.path)
+        for position in positions_named(name):
+            if position in self.open.variants:
+                return position
+            if (found := field_at(self.open.physical, position)) is not None:
+                raise UnsupportedTypeError(f"expected a Variant column at {'.'.join(position)!r} of {self.path!r}, got {found.type}")
+        return None
+
+    def access(self, operand: Operand, default: str | None) -> Access | None:
+        """How an operand is read; None if there is no such column here."""
+        key = (operand.path, operand.column)
+        if key not in self.accesses:
+            self.accesses[key] = self._access(operand, default)
+        return self.accesses[key]
+
+    def _access(self, operand: Operand, default: str | None) -> Access | None:
+        if operand.path is None:
+            position: Position | None = (operand.column or "",)
+            assert position is not None
+            field = field_at(self.open.physical, position)
+            return None if field is None else column_access(position, field, self._element(position), self.leaves)
+        position = self.position(operand.column or default)
+        if position is None:
+            return None
+        field = field_at(self.open.physical, position)
+        assert field is not None
+        layout = self.open.layouts.get(position, "parquet")
+        return variant_access(position, field, self._element(position), self.leaves, operand.path, layout)
+
+    def _element(self, position: Position) -> Any:
+        element = self.leaves.root
+        for name in self.open.paths.get(position, position):
+            element = next(child for child in element.children if child.name == name)
+        return element
+
+    def bounds(self, operand: Operand, default: str | None, group: int, *, use_bloom: bool = True) -> Bounds:
+        """What is known of an operand's values in a row group."""
+        if operand.path is None and operand.column in self.partitions:
+            value = self.partitions[operand.column]
+            return NOTHING_THERE if value is None else Bounds(False, True, value, value, has_nan=False)
+        access = self.access(operand, default)
+        if access is None:
+            return NOTHING_THERE
+        bloom = (lambda leaf: self.bloom(group, leaf)) if use_bloom else None
+        return bounds_of(access, operand.type, self.metadata.row_group(group), bloom)
+
+    def bloom(self, group: int, leaf: int) -> Callable[[Any], bool] | None:
+        chunk = self.metadata.row_group(group).column(leaf)
+        if chunk.bloom_filter_offset is None:
+            return None
+        if (group, leaf) not in self.blooms:
+            with self.open.source.open() as opened:
+
+                def read_at(offset: int, size: int) -> bytes:
+                    opened.seek(offset)
+                    return bytes(opened.read(size))
+
+                self.blooms[group, leaf] = read_bloom_filter(read_at, chunk.bloom_filter_offset)
+        return self.blooms[group, leaf]
+
+    def read(self, group: int, leaves: frozenset[int]) -> dict[str, pa.Array]:
+        """The top-level columns that have these leaves, with nothing else in them."""
+        if not leaves:
+            return {}
+        try:
+            reader = self.readers.get_nowait()
+        except queue.Empty:
+            reader = self.open.parquet_file()
+        try:
+            # Many columns of one row group are worth several threads, even beside those that read other row groups.
+            table = reader.reader.read_row_group(group, column_indices=sorted(leaves), use_threads=len(leaves) > _FEW_COLUMNS)
+        except pa.ArrowNotImplementedError:
+            plain = self.open.parquet_file(is_plain=True)
+            table = plain.reader.read_row_group(group, column_indices=sorted(leaves), use_threads=False)
+        self.readers.put(reader)
+        return {name: _one_chunk(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+
+    def read_rows(self, group: int, leaves: frozenset[int], rows: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
+        """Like `read`, of some rows only, in their order: from the pages that have them, if these can be read apart."""
+        sizes = sum(self.metadata.row_group(group).column(leaf).total_compressed_size for leaf in leaves)
+        pages = self.index.pages(self.source, group, sorted(leaves)) if sizes >= _WORTH_PAGES else None
+        if pages is not None:
+            begins = np.array(pages.first_rows, np.int64)
+            page_of = np.searchsorted(begins, rows, side="right") - 1
+            chosen = np.unique(page_of)
+            if len(chosen) <= _SHARE_OF_PAGES * len(begins):
+                table = read_pages(self.source, self.index, group, pages, chosen.tolist(), self.open.dictionaries)
+                ends = np.append(begins[1:], pages.rows)
+                starts = np.concatenate([[0], np.cumsum(ends[chosen] - begins[chosen])[:-1]])
+                rows = rows - begins[page_of] + starts[np.searchsorted(chosen, page_of)]
+                read = {name: _one_chunk(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+                return {name: column.take(pa.array(rows)) for name, column in read.items()}
+        return {name: column.take(pa.array(rows)) for name, column in self.read(group, leaves).items()}
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    made = column.combine_chunks()
+    return made.chunk(0) if isinstance(made, pa.ChunkedArray) else made
