@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -121,37 +121,63 @@ def candidates(data: Sample, threads: Sequence[int]) -> list[Candidate]:
     return [Candidate(name, data.rows, data.text_bytes, partial(prepare, files, threads)) for name, prepare in jobs.items()]
 
 
-def _jobs(threads: Sequence[int], works: dict[str, Callable[[int], Facts]], ready: Callable[[int], object] = lambda _: None) -> list[Job]:
-    return [Job(work, count, partial(do, count), ready=partial(ready, count)) for work, do in works.items() for count in threads]
+def _jobs(
+    threads: Sequence[int],
+    works: dict[str, Callable[[int], Facts]],
+    ready: Callable[[int], object] = lambda _: None,
+    sizes: Mapping[str, Callable[[], float]] | None = None,
+) -> list[Job]:
+    """A job for each work and number of threads; `sizes` say how many bytes are read, which is not part of the work."""
+
+    def check(work: str) -> Facts:
+        return {BYTES: sizes[work]()} if sizes is not None and work in sizes else {}
+
+    return [
+        Job(work, count, partial(do, count), partial(check, work), partial(ready, count)) for work, do in works.items() for count in threads
+    ]
 
 
 def varquet_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
     """`scan`, and pyarrow for what is made of its columns."""
     import varquet as vq
 
-    def total(path: Path, count: int) -> Facts:
-        query = vq.scan(path, threads=count).select({"amount": "$.amount double"})
-        return {"sum": pc.sum(query.table()["amount"]).as_py(), BYTES: query.explain().bytes}
+    def amounts(path: Path, count: int = 1) -> vq.Scan:
+        return vq.scan(path, threads=count).select({"amount": "$.amount double"})
 
-    def matching(count: int) -> Facts:
-        query = vq.scan(files.events, threads=count).select({"id": "$.id bigint"}).where(vq.path("$.session") == files.session)
-        return {"found": query.table().num_rows, BYTES: query.explain().bytes}
+    def with_text(count: int = 1) -> vq.Scan:
+        return vq.scan(files.events, threads=count).select({"id": "$.id bigint"}).where(vq.path("$.session") == files.session)
+
+    def by_country(count: int = 1) -> vq.Scan:
+        return vq.scan(files.events, threads=count).select({"country": "$.user.geo.country string", "amount": "$.amount double"})
+
+    def one(count: int = 1) -> vq.Scan:
+        return vq.scan(files.events, threads=count).select({"ts": "$.ts string"}).where(vq.path("$.id", "bigint") == files.id)
+
+    def total(path: Path, count: int) -> Facts:
+        return {"sum": pc.sum(amounts(path, count).table()["amount"]).as_py()}
 
     def grouped(count: int) -> Facts:
-        query = vq.scan(files.events, threads=count).select({"country": "$.user.geo.country string", "amount": "$.amount double"})
-        made = query.table().group_by("country", use_threads=count > 1).aggregate([("amount", "sum"), ("amount", "count")])
-        return {"groups": made.num_rows, "sum": pc.sum(made["amount_sum"]).as_py(), BYTES: query.explain().bytes}
-
-    def point(count: int) -> Facts:
-        query = vq.scan(files.events, threads=count).select({"ts": "$.ts string"}).where(vq.path("$.id", "bigint") == files.id)
-        return {"found": query.table().num_rows, BYTES: query.explain().bytes}
+        made = by_country(count).table().group_by("country", use_threads=count > 1).aggregate([("amount", "sum"), ("amount", "count")])
+        return {"groups": made.num_rows, "sum": pc.sum(made["amount_sum"]).as_py()}
 
     def fetch(count: int) -> Facts:
         query = vq.scan(files.events, threads=count).where(vq.path("$.id", "bigint").between(files.id, files.id + 9))
         return {"found": query.table().num_rows}
 
-    works = {SUM: partial(total, files.events), CLEAN: partial(total, files.clean), FILTER: matching, GROUP: grouped}
-    return _jobs(threads, {**works, POINT: point, FETCH: fetch})
+    works: dict[str, Callable[[int], Facts]] = {
+        SUM: partial(total, files.events),
+        CLEAN: partial(total, files.clean),
+        FILTER: lambda count: {"found": with_text(count).table().num_rows},
+        GROUP: grouped,
+        POINT: lambda count: {"found": one(count).table().num_rows},
+        FETCH: fetch,
+    }
+    sizes = {SUM: lambda: amounts(files.events), FILTER: with_text, GROUP: by_country, POINT: one}
+    return _jobs(threads, works, sizes={work: partial(_bytes, query) for work, query in sizes.items()})
+
+
+def _bytes(query: Callable[[], Any]) -> float:
+    return float(query().explain().bytes)
 
 
 def typed_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
@@ -168,26 +194,32 @@ def typed_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
         return sum(metadata.row_group(g).column(names.index(name)).total_compressed_size for g in chosen for name in columns)
 
     def total(count: int) -> Facts:
-        return {"sum": pc.sum(read(["amount"], count)["amount"]).as_py(), BYTES: size(["amount"])}
+        return {"sum": pc.sum(read(["amount"], count)["amount"]).as_py()}
 
     def matching(count: int) -> Facts:
         found = read(["id"], count, pc.field("session") == files.session)
-        return {"found": found.num_rows, BYTES: size(["id", "session"])}
+        return {"found": found.num_rows}
 
     def grouped(count: int) -> Facts:
         made = read(["country", "amount"], count).group_by("country", use_threads=count > 1)
         counted = made.aggregate([("amount", "sum"), ("amount", "count")])
-        return {"groups": counted.num_rows, "sum": pc.sum(counted["amount_sum"]).as_py(), BYTES: size(["country", "amount"])}
+        return {"groups": counted.num_rows, "sum": pc.sum(counted["amount_sum"]).as_py()}
 
     def point(count: int) -> Facts:
-        groups = [pq.read_metadata(files.typed).num_row_groups // 2]
-        return {"found": read(["ts"], count, pc.field("id") == files.id).num_rows, BYTES: size(["id", "ts"], groups)}
+        return {"found": read(["ts"], count, pc.field("id") == files.id).num_rows}
 
     def fetch(count: int) -> Facts:
         wanted = (pc.field("id") >= files.id) & (pc.field("id") <= files.id + 9)
         return {"found": read(None, count, wanted).num_rows}
 
-    return _jobs(threads, {SUM: total, FILTER: matching, GROUP: grouped, POINT: point, FETCH: fetch})
+    middle = [pq.read_metadata(files.typed).num_row_groups // 2]
+    sizes = {
+        SUM: partial(size, ["amount"]),
+        FILTER: partial(size, ["id", "session"]),
+        GROUP: partial(size, ["country", "amount"]),
+        POINT: partial(size, ["id", "ts"], middle),
+    }
+    return _jobs(threads, {SUM: total, FILTER: matching, GROUP: grouped, POINT: point, FETCH: fetch}, sizes=sizes)
 
 
 def duckdb_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
@@ -215,7 +247,7 @@ def duckdb_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
 
     def fetch(_: int) -> Facts:
         wanted = f"SELECT v FROM '{files.events}' WHERE v.id::BIGINT BETWEEN {files.id} AND {files.id + 9}"
-        return {"found": len(database.execute(wanted).to_arrow_table())}
+        return {"found": len(database.sql(wanted).to_arrow_table())}
 
     works = {SUM: partial(total, files.events), CLEAN: partial(total, files.clean), FILTER: matching, GROUP: grouped}
     return _jobs(threads, {**works, POINT: point, FETCH: fetch}, lambda count: database.execute(f"SET threads = {count}"))
