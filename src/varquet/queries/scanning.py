@@ -80,6 +80,8 @@ class Scan:
 
     def limit(self, rows: int) -> Scan:
         """With no more than so many rows."""
+        if rows < 0:
+            raise UnsupportedTypeError(f"expected a number of rows, got {rows}")
         return replace(self, _limit=rows)
 
     @property

@@ -285,6 +285,8 @@ def test_ways_to_take_the_result(events: Scan) -> None:
     assert events.select([]).table().num_columns == 0
     assert events.count() == 100
     assert pickle.loads(pickle.dumps(query.query.select))["a"].key == vq.path("$.a", "bigint").key
+    with pytest.raises(UnsupportedTypeError, match="expected a number of rows, got -1"):
+        query.limit(-1)
     with pytest.raises(UnsupportedTypeError, match="different names"):
         events.select(["$.a", "$.x.a"])
 
