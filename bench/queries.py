@@ -28,6 +28,7 @@ from spark import Sessions, has_java
 __all__ = ["BENCHMARK", "candidates", "ratios"]
 
 SUM: Final = "sum of a path"
+CONFLICTS: Final = "sum of one with 3 % conflicts"
 CLEAN: Final = "the same, nothing beside it"
 FILTER: Final = "rows with a text"
 GROUP: Final = "group by a path"
@@ -83,7 +84,7 @@ class Files:
         try:
             ingest(data, unfinished / self.events.name, "parquet", os.cpu_count() or 1)
             query = vq.scan(unfinished / self.events.name).select(_COLUMNS)
-            options = {"compression": "zstd", "write_page_index": True}
+            options = {"compression": "zstd", "write_page_index": True, "store_decimal_as_integer": True}
             with pq.ParquetWriter(unfinished / self.typed.name, query.schema, **options) as writer:
                 for rows in _grouped(query.batches()):
                     writer.write_table(rows, row_group_size=131_072)
@@ -141,6 +142,9 @@ def varquet_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
     """`scan`, and pyarrow for what is made of its columns."""
     import varquet as vq
 
+    def latitudes(count: int = 1) -> vq.Scan:
+        return vq.scan(files.events, threads=count).select({"lat": "$.user.geo.lat decimal(9,6)"})
+
     def amounts(path: Path, count: int = 1) -> vq.Scan:
         return vq.scan(path, threads=count).select({"amount": "$.amount double"})
 
@@ -165,14 +169,15 @@ def varquet_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
         return {"found": query.table().num_rows}
 
     works: dict[str, Callable[[int], Facts]] = {
-        SUM: partial(total, files.events),
+        SUM: lambda count: {"sum": float(pc.sum(latitudes(count).table()["lat"]).as_py())},
+        CONFLICTS: partial(total, files.events),
         CLEAN: partial(total, files.clean),
         FILTER: lambda count: {"found": with_text(count).table().num_rows},
         GROUP: grouped,
         POINT: lambda count: {"found": one(count).table().num_rows},
         FETCH: fetch,
     }
-    sizes = {SUM: lambda: amounts(files.events), FILTER: with_text, GROUP: by_country, POINT: one}
+    sizes = {SUM: latitudes, CONFLICTS: lambda: amounts(files.events), FILTER: with_text, GROUP: by_country, POINT: one}
     return _jobs(threads, works, sizes={work: partial(_bytes, query) for work, query in sizes.items()})
 
 
@@ -193,8 +198,8 @@ def typed_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
         chosen = range(metadata.num_row_groups) if groups is None else groups
         return sum(metadata.row_group(g).column(names.index(name)).total_compressed_size for g in chosen for name in columns)
 
-    def total(count: int) -> Facts:
-        return {"sum": pc.sum(read(["amount"], count)["amount"]).as_py()}
+    def total(name: str, count: int) -> Facts:
+        return {"sum": float(pc.sum(read([name], count)[name]).as_py())}
 
     def matching(count: int) -> Facts:
         found = read(["id"], count, pc.field("session") == files.session)
@@ -214,12 +219,14 @@ def typed_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
 
     middle = [pq.read_metadata(files.typed).num_row_groups // 2]
     sizes = {
-        SUM: partial(size, ["amount"]),
+        SUM: partial(size, ["lat"]),
+        CONFLICTS: partial(size, ["amount"]),
         FILTER: partial(size, ["id", "session"]),
         GROUP: partial(size, ["country", "amount"]),
         POINT: partial(size, ["id", "ts"], middle),
     }
-    return _jobs(threads, {SUM: total, FILTER: matching, GROUP: grouped, POINT: point, FETCH: fetch}, sizes=sizes)
+    sums = {SUM: partial(total, "lat"), CONFLICTS: partial(total, "amount")}
+    return _jobs(threads, {**sums, FILTER: matching, GROUP: grouped, POINT: point, FETCH: fetch}, sizes=sizes)
 
 
 def duckdb_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
@@ -233,6 +240,9 @@ def duckdb_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
 
     def total(path: Path, _: int) -> Facts:
         return {"sum": one(f"SELECT sum(try_cast(v.amount AS DOUBLE)) FROM '{path}'")[0]}
+
+    def latitudes(_: int) -> Facts:
+        return {"sum": float(one(f"SELECT sum(v.user.geo.lat::DECIMAL(9,6)) FROM '{files.events}'")[0])}
 
     def matching(_: int) -> Facts:
         return {"found": one(f"SELECT count(v.id::BIGINT) FROM '{files.events}' WHERE v.session::VARCHAR = '{files.session}'")[0]}
@@ -249,7 +259,7 @@ def duckdb_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
         wanted = f"SELECT v FROM '{files.events}' WHERE v.id::BIGINT BETWEEN {files.id} AND {files.id + 9}"
         return {"found": len(database.sql(wanted).to_arrow_table())}
 
-    works = {SUM: partial(total, files.events), CLEAN: partial(total, files.clean), FILTER: matching, GROUP: grouped}
+    works = {SUM: latitudes, CONFLICTS: partial(total, files.events), CLEAN: partial(total, files.clean), FILTER: matching, GROUP: grouped}
     return _jobs(threads, {**works, POINT: point, FETCH: fetch}, lambda count: database.execute(f"SET threads = {count}"))
 
 
@@ -264,6 +274,11 @@ def spark_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
         row = session(count).read.parquet(str(path)).selectExpr(f"sum({get('$.amount', 'double')})").first()
         assert row is not None
         return {"sum": row[0]}
+
+    def latitudes(count: int) -> Facts:
+        row = session(count).read.parquet(str(files.events)).selectExpr(f"sum({get('$.user.geo.lat', 'decimal(9,6)')})").first()
+        assert row is not None
+        return {"sum": float(row[0])}
 
     def matching(count: int) -> Facts:
         frame = session(count).read.parquet(str(files.events)).where(f"{get('$.session', 'string')} = '{files.session}'")
@@ -283,7 +298,7 @@ def spark_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
         frame = session(count).read.parquet(str(files.events))
         return {"found": len(frame.where(f"{get('$.id', 'bigint')} between {files.id} and {files.id + 9}").collect())}
 
-    works = {SUM: partial(total, files.events), CLEAN: partial(total, files.clean), FILTER: matching, GROUP: grouped}
+    works = {SUM: latitudes, CONFLICTS: partial(total, files.events), CLEAN: partial(total, files.clean), FILTER: matching, GROUP: grouped}
     return _jobs(threads, {**works, POINT: point, FETCH: fetch}, session)
 
 
@@ -331,7 +346,7 @@ def _as_text(rows: Sequence[dict[str, Any]], measured: Sequence[Measurement]) ->
 BENCHMARK: Final = Benchmark(
     "queries",
     "Measure queries on paths against DuckDB, Spark and a typed table.",
-    (SUM, CLEAN, FILTER, GROUP, POINT, FETCH),
+    (SUM, CONFLICTS, CLEAN, FILTER, GROUP, POINT, FETCH),
     candidates,
     ratios,
     _as_text,
