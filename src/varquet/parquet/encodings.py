@@ -19,6 +19,8 @@ from varquet.columns.arrow import plain
 __all__ = ["Encodings", "choose_encodings", "leaves"]
 
 _SAMPLE: Final = 16_384
+# Numbers are counted fast, and some repeat only over many rows.
+_SAMPLE_OF_NUMBERS: Final = 65_536
 _REPEATS: Final = 0.35  # a dictionary pays while no more than this share of the values is distinct
 
 
@@ -64,7 +66,7 @@ def choose_encodings(table: pa.Table) -> Encodings:
     others: dict[str, str] = {}
     seen: Counter[str] = Counter()
     for name, column in zip(table.column_names, table.columns, strict=True):
-        chunks = column.slice(0, _SAMPLE).chunks
+        chunks = column.slice(0, _SAMPLE_OF_NUMBERS).chunks
         array = pa.concat_arrays(chunks) if chunks else pa.nulls(0, column.type)
         for path, leaf in leaves(array, name):
             kind = leaf.type
@@ -84,7 +86,9 @@ def choose_encodings(table: pa.Table) -> Encodings:
 
 
 def _repeats(leaf: pa.Array) -> bool:
-    values = leaf.drop_null()[:_SAMPLE]
+    is_text = pa.types.is_large_binary(leaf.type) or pa.types.is_large_string(leaf.type)
+    is_text = is_text or pa.types.is_binary(leaf.type) or pa.types.is_string(leaf.type)
+    values = leaf[: _SAMPLE if is_text else _SAMPLE_OF_NUMBERS].drop_null()
     if len(values) == 0:
         return True
     try:
