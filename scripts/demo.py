@@ -101,6 +101,7 @@ def main() -> None:
         ],
     )
     print(f"Look at it: {options.into}/, or\n  .venv/bin/varquet inspect {shredded}\n  .venv/bin/varquet cat {shredded} | head -3")
+    print(f"  .venv/bin/varquet query {shredded} -s '$.user.id bigint' -s '$.items' -w \"$.type = 'purchase' and $.amount > 100\" -n 5")
 
 
 def events(column: pa.ChunkedArray | pa.Array) -> list[vq.Variant]:
