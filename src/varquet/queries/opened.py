@@ -29,7 +29,7 @@ __all__ = ["OpenedFile"]
 _FEW_COLUMNS: Final = 8
 # Pages are read apart if they are no more than this share of all, of columns of so many compressed bytes.
 _SHARE_OF_PAGES: Final = 0.6
-_WORTH_PAGES: Final = 1 << 20
+_WORTH_PAGES: Final = 1 << 18
 
 
 class OpenedFile:
