@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from varquet.errors import ParquetError
 from varquet.parquet.footer import Footer, read_footer
 from varquet.parquet.pages import PageIndex
 from varquet.schema.parquet_form import any_depth
@@ -68,10 +69,13 @@ class _Footers:
             if found is not None:
                 self.kept.move_to_end(state)
                 return found[:3]
-        # A path is opened by name, so that errors name it.
         with file.open() as opened:
-            footer = read_footer(file.path if file.filesystem is None else opened)
-            metadata = pq.read_metadata(opened) if not any_depth() else pq.ParquetFile(opened, **any_depth()).metadata
+            try:
+                footer = read_footer(opened)
+            except ParquetError as error:
+                error.path = file.path
+                raise
+            metadata = pq.ParquetFile(opened, **any_depth()).metadata
         pages = PageIndex(footer)
         with self.lock:
             if state not in self.kept:

@@ -8,6 +8,7 @@ pyarrow as a small file in memory.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,7 +68,11 @@ class PageIndex:
         self.groups: list[Struct] | None = None
         self.chunks: dict[int, list[Struct]] = {}
         self.found: dict[tuple[int, int], tuple[_Leaf, list[int]] | None] = {}
-        self.repeated = _repeated_leaves(footer.schema)
+
+    @functools.cached_property
+    def repeated(self) -> list[bool]:
+        """For each leaf column whether it is in a list."""
+        return _repeated_leaves(self.footer.schema)
 
     def group(self, group: int) -> tuple[Struct, list[Struct]]:
         """A row group and its column chunks, as the footer has them."""
@@ -174,7 +179,6 @@ def _values(page: bytes) -> int:
 
 
 def _repeated_leaves(root: SchemaElement) -> list[bool]:
-    """For each leaf column whether it is in a list."""
     found: list[bool] = []
     waiting: list[tuple[SchemaElement, bool]] = [(root, False)]
     while waiting:

@@ -23,6 +23,7 @@ __all__ = [
     "fields_below",
     "file_paths",
     "find_variants",
+    "is_list",
     "is_variant_field",
     "locate_error",
     "parquet_path",
@@ -58,12 +59,13 @@ def fields_below(field: pa.Field) -> list[tuple[str, pa.Field]]:
         return [(child.name, child) for child in kind]
     if pa.types.is_map(kind):
         return [("key", kind.key_field), ("value", kind.item_field)]
-    if _is_list(kind):
+    if is_list(kind):
         return [("element", kind.value_field)]
     return []
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
+    """Whether values of a type are lists of any kind; maps are not."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
@@ -145,7 +147,7 @@ def elements_below(kind: pa.DataType, element: SchemaElement) -> list[tuple[tupl
     if pa.types.is_struct(kind):
         named = {child.name: child for child in element.children}
         return [((field.name,), named[field.name]) for field in kind]
-    if not (pa.types.is_map(kind) or _is_list(kind)):
+    if not (pa.types.is_map(kind) or is_list(kind)):
         return []
     is_annotated = element.converted_type is not None or (element.logical_type is not None and element.logical_type.kind != "VARIANT")
     if element.repetition == "REPEATED" and not is_annotated:

@@ -27,23 +27,19 @@ __all__ = ["Builder"]
 MOST_DEPTH: Final = 100
 
 
-def _headers() -> Ints:
-    """What the first byte of a value tells, as the kernel takes it: type | bytes before the content << 8 | size << 12."""
+def _kinds() -> Ints:
+    """The type of a value by its first byte, as the kernel numbers them; 0 for bytes that begin none, which the kernel finds."""
     made = np.zeros(256, np.int64)
     for header in range(256):
         tag, basic = header >> 2, header & 3
-        if basic == frames.BASIC_PRIMITIVE:
-            kind = kernel.TYPE_NULL if tag == 0 else kernel.TYPE_BOOLEAN if tag <= 2 else tag - 1
-            width = frames.tag_width(tag)
-            made[header] = kind | 1 << 8 | (1 + width) << 12 if width >= 0 else 0 if kind >= kernel.TYPE_OBJECT else kind | 5 << 8
-        elif basic == frames.BASIC_SHORT_STRING:
-            made[header] = kernel.TYPE_STRING | 1 << 8 | (1 + tag) << 12
-        else:
-            made[header] = kernel.TYPE_OBJECT if basic == frames.BASIC_OBJECT else kernel.TYPE_ARRAY
+        if basic == frames.BASIC_PRIMITIVE and tag <= kernel.TYPE_UUID + 1:
+            made[header] = kernel.TYPE_NULL if tag == 0 else kernel.TYPE_BOOLEAN if tag <= 2 else tag - 1
+        elif basic != frames.BASIC_PRIMITIVE:
+            made[header] = (kernel.TYPE_STRING, kernel.TYPE_OBJECT, kernel.TYPE_ARRAY)[basic - 1]
     return made
 
 
-_HEADERS: Final = _headers()
+_KINDS: Final = _kinds()
 _POWERS: Final = np.array([10**k for k in range(19)], np.int64)
 
 
@@ -110,7 +106,7 @@ class Builder:
                 self.sketches,
                 self.log,
                 self.firsts,
-                _HEADERS,
+                _KINDS,
                 _POWERS,
                 self.stack,
                 self.progress,

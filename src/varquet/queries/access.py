@@ -19,7 +19,7 @@ from varquet.columns.arrow import VARIANT, bitmap, flatten, plain, validity_of
 from varquet.columns.extract import extract
 from varquet.layouts.shredding import LayoutName, unshred
 from varquet.parquet.elements import SchemaElement
-from varquet.parquet.positions import Position, elements_below, fields_below
+from varquet.parquet.positions import Position, elements_below, fields_below, is_list
 from varquet.paths import Path
 from varquet.types import BASIC_OBJECT
 
@@ -118,7 +118,7 @@ def variant_access(position: Position, field: pa.Field, element: SchemaElement, 
             break
         if isinstance(step, str) and pa.types.is_struct(typed[0].type):
             inner = _children(*typed).get(step)
-        elif isinstance(step, int) and _is_list(typed[0].type):
+        elif isinstance(step, int) and is_list(typed[0].type):
             (inner,) = _children(*typed).values()
         else:
             break
@@ -145,10 +145,6 @@ def _children(field: pa.Field, element: SchemaElement) -> dict[str, tuple[pa.Fie
     return {
         name: (child, inner) for (name, child), (_, inner) in zip(fields_below(field), elements_below(field.type, element), strict=True)
     }
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 @dataclass(frozen=True, slots=True)

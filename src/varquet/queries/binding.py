@@ -10,16 +10,16 @@ import pyarrow as pa
 
 from varquet.errors import UnsupportedTypeError
 from varquet.parquet.positions import Position
-from varquet.queries.expressions import And, Comparison, In, Not, Operand, Or, Predicate, fold, literal_as
+from varquet.queries.expressions import And, Comparison, In, Not, Operand, Or, Predicate, fold, literal_as, operand_of
 
-__all__ = ["conjuncts", "leaves_of", "made_table", "no_column", "only_variant", "with_types"]
+__all__ = ["conjuncts", "is_null_test", "made_table", "no_column", "only_variant", "with_types"]
 
 
 def with_types(predicate: Predicate, type_of: Callable[[Operand], pa.DataType | None]) -> Predicate:
     """A predicate whose columns have types, and whose literals are of them."""
 
     def leaf(part: Predicate) -> Predicate:
-        operand = part.operand  # type: ignore[attr-defined]
+        operand = operand_of(part)
         if operand.path is not None or operand.type is not None:
             return part
         kind = type_of(operand)
@@ -52,12 +52,9 @@ def conjuncts(predicate: Predicate | None) -> list[Predicate]:
     return found
 
 
-def leaves_of(predicate: Predicate | None) -> list[Predicate]:
-    """The predicates that have no others in them."""
-    found: list[Predicate] = []
-    if predicate is not None:
-        fold(predicate, found.append, lambda _: None, lambda _: None, lambda _: None)
-    return found
+def is_null_test(operand: Operand) -> bool:
+    """Whether an operand of a predicate is only asked whether it is there: a path without a type can be asked nothing else."""
+    return operand.path is not None and operand.type is None
 
 
 def made_table(columns: Sequence[pa.Array | pa.ChunkedArray], schema: pa.Schema, rows: int) -> pa.Table:

@@ -27,9 +27,9 @@ _HEADER_ROOM: Final = 64
 def read_bloom_filter(read_at: Callable[[int, int], bytes], offset: int) -> Callable[[bytes], bool] | None:
     """Whether a value, as its plain bytes, may be in a column chunk; None for filters of a kind that is not known.
 
-    `read_at` gives so many bytes, or fewer at the end of the file, from a position on.
+    `read_at(size, offset)` gives so many bytes, or fewer at the end of the file, from a position on.
     """
-    head = read_at(offset, _HEADER_ROOM)
+    head = read_at(_HEADER_ROOM, offset)
     try:
         header = read_struct(head, 0)
         size = header.integer(1)
@@ -39,7 +39,7 @@ def read_bloom_filter(read_at: Callable[[int, int], bytes], offset: int) -> Call
     # Fields 2 to 4 say algorithm, hash and compression, of each of which there is one kind: its field 1.
     if size is None or size <= 0 or size % _BLOCK or any(kind is None or 1 not in kind.fields for kind in kinds):
         return None
-    bits = read_at(offset + header.end, size)
+    bits = read_at(size, offset + header.end)
     if len(bits) < size:
         return None
 

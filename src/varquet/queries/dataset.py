@@ -14,7 +14,7 @@ import pyarrow.fs as pafs
 
 from varquet.errors import UnsupportedTypeError
 from varquet.parquet.files import DataFile, as_filesystem
-from varquet.parquet.reader import files_of
+from varquet.parquet.reader import files_of, is_hidden
 
 __all__ = ["FoundFile", "Source", "find_files", "partition_schema"]
 
@@ -73,7 +73,7 @@ def _remote_files(filesystem: pafs.FileSystem, path: str) -> list[str]:
         found = [
             one.path
             for one in below
-            if one.type == pafs.FileType.File and one.path.endswith(".parquet") and not _is_hidden(one.path[len(path) :])
+            if one.type == pafs.FileType.File and one.path.endswith(".parquet") and not is_hidden(one.path[len(path) :].split("/"))
         ]
     if not found:
         raise UnsupportedTypeError(f"expected a Parquet file, a folder of them or a glob, got {path!r}, which names none")
@@ -90,10 +90,6 @@ def _glob_pattern(path: str) -> str:
 def _one_of(characters: str) -> str:
     is_not = characters.startswith("!")
     return ("[^/" if is_not else "[") + re.escape(characters[is_not:]).replace(r"\-", "-") + "]"
-
-
-def _is_hidden(path: str) -> bool:
-    return any(part.startswith((".", "_")) and "=" not in part for part in path.split("/"))
 
 
 def _partitions(path: str) -> dict[str, str | None]:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from varquet.queries.expressions import Comparison, In, IsNan, IsNull, Operand, Predicate, StartsWith, fold, literal_as, operand_of
+from varquet.queries.expressions import Comparison, In, IsNan, IsNull, Operand, Predicate, StartsWith, fold, operand_of
 
 __all__ = ["compare", "evaluate"]
 
@@ -45,7 +45,6 @@ _COMPARE = {"=": pc.equal, "!=": pc.not_equal, "<": pc.less, "<=": pc.less_equal
 
 def compare(values: Values, operator: str, literal: Any) -> Values:
     """Values compared with a literal; NaN equals itself and is larger than all others."""
-    literal = literal_as(literal, values.type)
     made = _COMPARE[operator](values, pa.scalar(literal, values.type))
     if not pa.types.is_floating(values.type):
         return made
@@ -67,6 +66,6 @@ def _in(predicate: In, values: Values) -> Values:
     if pa.types.is_floating(values.type) and predicate.literals:
         made = functools.reduce(pc.or_kleene, [compare(values, "=", literal) for literal in predicate.literals])
     else:
-        literals = pa.array([literal_as(literal, values.type) for literal in predicate.literals], values.type)
+        literals = pa.array(predicate.literals, values.type)
         made = pc.if_else(pc.is_valid(values), pc.is_in(values, value_set=literals), unknown)
     return pc.if_else(pc.fill_null(made, False), pa.scalar(True), unknown) if predicate.has_null else made

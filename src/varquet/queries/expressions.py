@@ -105,24 +105,33 @@ class Operand:
         return self.path, self.column, self.type
 
     def __eq__(self, other: object) -> Predicate:  # type: ignore[override]
-        return _compare(self, "=", other)
+        return self.compared("=", other)
 
     def __ne__(self, other: object) -> Predicate:  # type: ignore[override]
-        return _compare(self, "!=", other)
+        return self.compared("!=", other)
 
     def __lt__(self, other: object) -> Predicate:
-        return _compare(self, "<", other)
+        return self.compared("<", other)
 
     def __le__(self, other: object) -> Predicate:
-        return _compare(self, "<=", other)
+        return self.compared("<=", other)
 
     def __gt__(self, other: object) -> Predicate:
-        return _compare(self, ">", other)
+        return self.compared(">", other)
 
     def __ge__(self, other: object) -> Predicate:
-        return _compare(self, ">=", other)
+        return self.compared(">=", other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def compared(self, operator: Operator, literal: object) -> Predicate:
+        """What the operators make: this compared with a literal."""
+        if isinstance(literal, Operand):
+            raise UnsupportedTypeError(f"expected a literal to compare {self.text()} with, got another path or column")
+        if literal is None:
+            raise UnsupportedTypeError("expected a literal, got None, with which nothing compares", hint="use is_null() or is_not_null()")
+        typed, (value,) = _typed(self, literal)
+        return Comparison(typed, operator, value)
 
     def is_in(self, values: Iterable[object]) -> Predicate:
         """Whether it equals one of these; None among them makes what is found nowhere unknown, as in SQL."""
@@ -303,15 +312,6 @@ def fold(
         else:
             done.append(leaf(part))
     return done[0]
-
-
-def _compare(operand: Operand, operator: Operator, literal: object) -> Predicate:
-    if isinstance(literal, Operand):
-        raise UnsupportedTypeError(f"expected a literal to compare {operand.text()} with, got another path or column")
-    if literal is None:
-        raise UnsupportedTypeError("expected a literal, got None, with which nothing compares", hint="use is_null() or is_not_null()")
-    typed, (value,) = _typed(operand, literal)
-    return Comparison(typed, operator, value)
 
 
 def _typed(operand: Operand, *literals: object) -> tuple[Operand, tuple[Any, ...]]:

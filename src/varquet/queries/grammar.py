@@ -38,6 +38,7 @@ from varquet.queries.expressions import (
     IsNull,
     Not,
     Operand,
+    Operator,
     Or,
     Predicate,
     StartsWith,
@@ -67,7 +68,7 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_OPERATORS: Final = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_OPERATORS: Final[dict[str, Operator]] = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _TYPED: Final[dict[str, Callable[[str], Any]]] = {
     "date": datetime.date.fromisoformat,
     "time": datetime.time.fromisoformat,
@@ -219,15 +220,7 @@ class _Parser:
         kind, text = self.peek()
         if kind == "sign" and text in _OPERATORS and self.tokens[self.place - 1][1].lower() != "not":
             self.place += 1
-            literal, operator = self.literal(), _OPERATORS[text]
-            return {
-                "=": operand.__eq__,
-                "!=": operand.__ne__,
-                "<": operand.__lt__,
-                "<=": operand.__le__,
-                ">": operand.__gt__,
-                ">=": operand.__ge__,
-            }[operator](literal)
+            return operand.compared(_OPERATORS[text], self.literal())
         raise self.failure("a comparison: = != < <= > >= IN BETWEEN STARTS WITH IS")
 
     def operand(self, *, is_selection: bool = False) -> Operand:

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from varquet.columns.arrow import VARIANT
 from varquet.errors import VarquetError
 from varquet.queries.access import Access, Need, down, need_of, null_test, read_access
-from varquet.queries.binding import leaves_of, made_table
+from varquet.queries.binding import is_null_test, made_table
 from varquet.queries.evaluate import evaluate
-from varquet.queries.expressions import IsNull, Operand, Predicate, operands_of
+from varquet.queries.expressions import Operand, Predicate, operands_of
 from varquet.queries.opened import OpenedFile
 from varquet.queries.statistics import holds_nothing
 
@@ -47,12 +47,11 @@ class GroupReading:
     def mask(self, predicate: Predicate) -> pa.Array:
         """Which rows a predicate is true of."""
         default = self.default
-        tests = {part.operand.key for part in leaves_of(predicate) if isinstance(part, IsNull) and part.operand.type is None}
         wanted: dict[Key, tuple[Operand, Access, Need]] = {}
         for operand in operands_of(predicate):
             access = self.file.access(operand, default)
             if access is not None and operand.key not in wanted:
-                wanted[operand.key] = operand, access, self.need(access, operand, as_null_test=operand.key in tests)
+                wanted[operand.key] = operand, access, self.need(access, operand, as_null_test=is_null_test(operand))
         self.read_leaves = frozenset().union(*(need.leaves for _, _, need in wanted.values()))
         self.read = self.file.read(self.group, self.read_leaves)
         values: dict[Key, pa.Array] = {}
@@ -63,7 +62,7 @@ class GroupReading:
                     values[operand.key] = self.constant(operand)
                 else:
                     _, access, need = wanted[operand.key]
-                    if operand.key in tests and operand.path is not None:
+                    if is_null_test(operand):
                         metadata = functools.partial(self.metadata, access, None)
                         values[operand.key] = null_test(access, need, self.read, self.rows, metadata)
                     else:

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 from varquet.columns.arrow import SHARED_VARIANT, variant_field
 from varquet.columns.threads import in_order
 from varquet.parquet.plans import PinnedSchemas
-from varquet.queries.binding import conjuncts, leaves_of, made_table, no_column, with_types
+from varquet.queries.binding import conjuncts, is_null_test, made_table, no_column, with_types
 from varquet.queries.dataset import FoundFile, partition_schema
 from varquet.queries.explaining import Explanation, FileReport, GroupReport, PathReport
-from varquet.queries.expressions import IsNull, Operand, Predicate, Query, operands_of
+from varquet.queries.expressions import Operand, Predicate, Query, operands_of
 from varquet.queries.grammar import predicate_text
 from varquet.queries.groups import GroupReading, Key
 from varquet.queries.opened import OpenedFile
@@ -170,13 +170,13 @@ class BoundFiles:
     def _leaves(self, file: OpenedFile, group: int, paths: dict[Key, PathReport]) -> set[int]:
         reading = GroupReading(file, group, 0, self.source.column, self.type_of)
         needed: set[int] = set()
-        tests = {operand.key for part in leaves_of(self.where) if isinstance(part, IsNull) for operand in [part.operand]}
-        operands = [*operands_of(self.where), *(self.query.select or {}).values()]
-        for operand in {one.key: one for one in operands}.values():
+        asked = [(operand, is_null_test(operand)) for operand in operands_of(self.where)]
+        asked += [(operand, False) for operand in (self.query.select or {}).values()]
+        for operand, as_null_test in {(one.key, is_test): (one, is_test) for one, is_test in asked}.values():
             access = file.access(operand, self.source.column)
             if access is None:
                 continue
-            need = reading.need(access, operand, as_null_test=operand.type is None and operand.key in tests)
+            need = reading.need(access, operand, as_null_test=as_null_test)
             needed |= need.leaves
             if access.metadata is not None and need.reads_residual and access.rest is not None and access.rest.steps:
                 needed.add(access.metadata)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import queue
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -41,7 +42,7 @@ class OpenedFile:
         self.leaves = Leaves(self.open.footer.schema)
         self.metadata = self.open.metadata
         self.readers: queue.SimpleQueue[pq.ParquetFile] = queue.SimpleQueue()
-        self.source = found.file.open()
+        self.readers.put(self.open.file)
         self.index = found.file.page_index()
         self.accesses: dict[tuple[Any, ...], Access | None] = {}
         self.blooms: dict[tuple[int, int], Callable[[Any], bool] | None] = {}
@@ -50,6 +51,11 @@ class OpenedFile:
             for name, kind in partitions.items()
             if self.open.physical.get_field_index(name) < 0
         }
+
+    @functools.cached_property
+    def source(self) -> pa.NativeFile:
+        """The file itself, for pages and Bloom filters."""
+        return self.open.source.open()
 
     def position(self, name: str | None) -> Position | None:
         """The Variant column that a path means; None if this file has not got it."""
@@ -105,13 +111,7 @@ class OpenedFile:
         if chunk.bloom_filter_offset is None:
             return None
         if (group, leaf) not in self.blooms:
-            with self.open.source.open() as opened:
-
-                def read_at(offset: int, size: int) -> bytes:
-                    opened.seek(offset)
-                    return bytes(opened.read(size))
-
-                self.blooms[group, leaf] = read_bloom_filter(read_at, chunk.bloom_filter_offset)
+            self.blooms[group, leaf] = read_bloom_filter(self.source.read_at, chunk.bloom_filter_offset)
         return self.blooms[group, leaf]
 
     def read(self, group: int, leaves: frozenset[int]) -> dict[str, pa.Array]:

@@ -91,7 +91,9 @@ class Scan:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The result, a batch at a time, in the order of the files and their rows."""
-        bound = self._bound()
+        return self._batches(self._bound())
+
+    def _batches(self, bound: BoundTable | BoundFiles) -> Iterator[pa.RecordBatch]:
         left = self._limit
         for table in bound.tables(thread_count(self._threads), left):
             for batch in table.to_batches(max_chunksize=_OUTPUT_ROWS):
@@ -105,11 +107,13 @@ class Scan:
 
     def table(self) -> pa.Table:
         """The result as a table."""
-        return pa.Table.from_batches(list(self.batches()), self.schema)
+        bound = self._bound()
+        return pa.Table.from_batches(list(self._batches(bound)), bound.schema)
 
     def reader(self) -> pa.RecordBatchReader:
         """The result as a stream, which DuckDB, Polars and others read."""
-        return pa.RecordBatchReader.from_batches(self.schema, self.batches())
+        bound = self._bound()
+        return pa.RecordBatchReader.from_batches(bound.schema, self._batches(bound))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.reader().__arrow_c_stream__(requested_schema)

@@ -60,6 +60,6 @@ def test_filters_of_duckdb(tmp_path: Path) -> None:
 
 
 def test_what_is_no_filter_says_nothing() -> None:
-    assert read_bloom_filter(lambda offset, size: b"", 0) is None
-    assert read_bloom_filter(lambda offset, size: b"\xff" * size, 0) is None
-    assert read_bloom_filter(lambda offset, size: bytes(size), 0) is None
+    assert read_bloom_filter(lambda size, offset: b"", 0) is None
+    assert read_bloom_filter(lambda size, offset: b"\xff" * size, 0) is None
+    assert read_bloom_filter(lambda size, offset: bytes(size), 0) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from typing import Any
@@ -137,7 +136,7 @@ def test_no_outcome_is_missed(seed: int) -> None:
             )
         )
 
-    for _, made in itertools.product(range(1), [predicate(3) for _ in range(20)]):
+    for made in [predicate(3) for _ in range(20)]:
         said = outcomes(made, lambda _: bounds)
         for value in values:
             node = None if value is None else Scalar(BY_NAME["double"], float(value))

@@ -376,7 +376,7 @@ def profile_row(
     log_size: i64,
     examples: OutInts,
     examples_size: i64,
-    headers: InInts,
+    kinds: InInts,
     powers: InInts,
     stack: OutInts,
     stack_size: i64,
@@ -427,7 +427,7 @@ def profile_row(
             if progress[AT_EXAMPLES] + EXAMPLE_SLOTS > examples_size:
                 return NEED_TAPE
             place = node * NODE
-            kind = headers[value[at]] & 255
+            kind = kinds[value[at]]
             frame = depth * PROFILE_FRAME
             if kind < TYPE_OBJECT:
                 size = scalar_size(value, at, limit)
@@ -542,7 +542,7 @@ def profile_rows(
     sketches: OutBytesView,
     log: OutIntsView,
     examples: OutIntsView,
-    headers: InIntsView,
+    kinds: InIntsView,
     powers: InIntsView,
     stack: OutIntsView,
     progress: OutIntsView,
@@ -552,7 +552,7 @@ def profile_rows(
     """Count rows `first` to `last` where valid; the row reached, with AT_NEED if it wants room to go on there.
 
     Field id f of row k has the name found[found_starts[k] + f]. Row numbers count from row_base. A row that is no Variant ends
-    it, with code | offset << 8 in its status; what was counted of it stays. Below `most_depth` nothing is counted. `headers` has
+    it, with code | offset << 8 in its status; what was counted of it stays. Below `most_depth` nothing is counted. `kinds` has
     the type of a value by its first byte.
     """
     row: i64 = first
@@ -573,7 +573,7 @@ def profile_rows(
     log_size: i64 = len(log)
     examples_p: OutInts = out_ints(examples)
     examples_size: i64 = len(examples)
-    headers_p: InInts = in_ints(headers)
+    kinds_p: InInts = in_ints(kinds)
     powers_p: InInts = in_ints(powers)
     stack_p: OutInts = out_ints(stack)
     stack_size: i64 = len(stack)
@@ -605,7 +605,7 @@ def profile_rows(
                     log_size,
                     examples_p,
                     examples_size,
-                    headers_p,
+                    kinds_p,
                     powers_p,
                     stack_p,
                     stack_size,
