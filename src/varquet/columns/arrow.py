@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from varquet.errors import UnsupportedTypeError
+from varquet.variant.metadata import EMPTY_METADATA
 
 __all__ = [
     "EXTENSION_NAME",
@@ -64,7 +65,6 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 _INT32_MAX: Final = (1 << 31) - 1
 _LARGEST_SLICE: Final = 256 << 20
-_NO_NAMES: Final = b"\x01\x00\x00"
 _NO_BYTES: Final[Bytes] = np.zeros(0, np.uint8)
 
 
@@ -304,7 +304,7 @@ def variant_array(metadata: pa.Array, value: pa.Array, valid: Bytes) -> pa.Struc
 def shared_metadata_array(entries: Ints, dictionary: pa.Array) -> pa.DictionaryArray:
     """Metadata of which row k has entry entries[k]."""
     if len(dictionary) == 0:  # no row has any, but indexes must point to something
-        dictionary = pa.array([_NO_NAMES], pa.binary())
+        dictionary = pa.array([EMPTY_METADATA], pa.binary())
     # Not by pa.array, which loads pandas where there is one.
     indexes = pa.py_buffer(entries.astype(np.int32))
     kind = pa.dictionary(pa.int32(), dictionary.type)

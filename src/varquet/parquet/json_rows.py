@@ -20,11 +20,11 @@ from varquet.columns.to_json import to_json
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.shredding import unshred
 from varquet.parquet.positions import is_variant_field
+from varquet.variant.metadata import EMPTY_METADATA
 
 __all__ = ["json_lines", "json_texts"]
 
 _TEXT: Final = pa.large_string()
-_EMPTY_METADATA: Final = b"\x01\x00\x00"
 _MAX_DIGITS: Final = 38
 _WIDER: Final = {
     pa.uint8(): pa.int16(),
@@ -104,7 +104,7 @@ def _joined(lengths: npt.NDArray[np.int64], texts: pa.Array, before: str, after:
 def _leaf(array: pa.Array) -> pa.Array:
     """A column of single values, written as the Variants that they would be."""
     array = _as_variant_type(array)
-    metadata = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(array), np.int32)), pa.array([_EMPTY_METADATA]))
+    metadata = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(array), np.int32)), pa.array([EMPTY_METADATA]))
     fields = [pa.field("metadata", metadata.type, nullable=False), pa.field("typed_value", array.type)]
     return to_json(unshred(pa.StructArray.from_arrays([metadata, array], fields=fields))).cast(_TEXT)
 

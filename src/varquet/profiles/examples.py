@@ -8,11 +8,11 @@ from typing import Final
 from varquet.columns.arrow import VariantSlice
 from varquet.errors import VarquetError
 from varquet.variant import Variant
+from varquet.variant.metadata import EMPTY_METADATA
 
 __all__ = ["Conflict", "Example", "container_example", "scalar_example"]
 
 _LONGEST: Final = 64
-_NO_NAMES: Final = b"\x01\x00\x00"
 _CUT: Final = "..."
 
 
@@ -32,7 +32,7 @@ class Example:
             told = self.octets[0] >> 2 if start == 1 else int.from_bytes(self.octets[1:5], "little")
             content, end = self.octets[start:], '"' if len(self.octets) == start + told else _CUT + '"'
             return '"' + (content.decode("utf-8", "ignore") if type == "string" else content.hex()) + end
-        return Variant(_NO_NAMES, self.octets).to_json()
+        return Variant(EMPTY_METADATA, self.octets).to_json()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,12 @@ from varquet.parquet.elements import SchemaElement
 from varquet.parquet.positions import Position, elements_below, fields_below, is_list
 from varquet.paths import Path
 from varquet.types import BASIC_OBJECT
+from varquet.variant.metadata import EMPTY_METADATA
 
 __all__ = ["Access", "Leaves", "Need", "column_access", "down", "need_of", "null_test", "read_access", "variant_access"]
 
 Step: TypeAlias = "str | int"
 
-_NO_NAMES: Final = b"\x01\x00\x00"
 _TYPED: Final = "typed_value"
 _VALUE: Final = "value"
 # What fits into the 53 bits of a double.
@@ -204,7 +204,7 @@ def read_access(
         return pa.nulls(rows, kind) if value is None else _from_residual(value, access.rest, target, pa.nulls(rows, kind), metadata)
     if not access.is_primitive or target is None:
         has_names = not access.is_primitive or value is not None
-        names = metadata() if has_names else pa.repeat(pa.scalar(_NO_NAMES, pa.binary()), rows)
+        names = metadata() if has_names else pa.repeat(pa.scalar(EMPTY_METADATA, pa.binary()), rows)
         variants = _put_together(names, group, value, typed, is_element=access.is_element)
         return variants if target is None else extract(variants, Path(), target, threads=1)
     made = cast_typed(plain(typed), target)
@@ -236,7 +236,7 @@ def _from_residual(value: pa.Array, rest: Path, target: pa.DataType | None, base
     if rest.steps or ((target is None or pa.types.is_string(target)) and _has_containers(held)):
         names = metadata().filter(is_held)
     else:
-        names = pa.repeat(pa.scalar(_NO_NAMES, pa.binary()), count)
+        names = pa.repeat(pa.scalar(EMPTY_METADATA, pa.binary()), count)
     variants = pa.StructArray.from_arrays(
         [names, held], fields=[pa.field("metadata", names.type, False), pa.field("value", held.type, False)]
     )
@@ -325,7 +325,7 @@ def cast_typed(array: pa.Array, target: pa.DataType) -> pa.Array:
         return array.cast(target)
     rows = len(array)
     fields = [pa.field("metadata", pa.binary()), pa.field(_VALUE, pa.binary()), pa.field(_TYPED, kind)]
-    children = [pa.repeat(pa.scalar(_NO_NAMES, pa.binary()), rows), pa.nulls(rows, pa.binary()), array]
+    children = [pa.repeat(pa.scalar(EMPTY_METADATA, pa.binary()), rows), pa.nulls(rows, pa.binary()), array]
     made = pa.StructArray.from_arrays(children, fields=fields, mask=pc.is_null(array))
     return extract(unshred(made, layout="parquet", threads=1), Path(), target, threads=1)
 

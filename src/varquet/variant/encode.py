@@ -33,12 +33,12 @@ from varquet.types import (
 )
 from varquet.variant.decimals import decimal_scalar, fits_decimal, unscaled_and_scale
 from varquet.variant.messages import place
+from varquet.variant.metadata import EMPTY_METADATA
 from varquet.variant.model import Node, Scalar
 
 __all__ = ["encode", "encode_metadata", "encode_scalar"]
 
 _METADATA_HEADER: Final = 0x11  # version 1, sorted_strings
-_EMPTY_METADATA: Final = bytes((1, 0, 0))
 _LARGE: Final = 255
 _SIZE_LIMIT: Final = (1 << 32) - 1
 
@@ -57,7 +57,7 @@ def encode(node: Node) -> tuple[bytes, bytes]:
 def encode_metadata(names: list[str]) -> bytes:
     """The metadata that holds these names, which must be distinct and sorted."""
     if not names:
-        return _EMPTY_METADATA
+        return EMPTY_METADATA
     encoded = [name.encode("utf-8") for name in names]
     offsets = _running_sums([len(name) for name in encoded])
     width = _width(max(offsets[-1], len(names)), "field names")

@@ -21,7 +21,10 @@ from typing import Final
 from varquet.errors import InvalidVariantError
 from varquet.variant.messages import byte_count
 
-__all__ = ["Metadata", "metadata_size"]
+__all__ = ["EMPTY_METADATA", "Metadata", "metadata_size"]
+
+EMPTY_METADATA: Final = bytes((1, 0, 0))
+"""The dictionary without a name."""
 
 _VERSION: Final = 1
 _VERSION_MASK: Final = 0x0F
