@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from varquet.columns.arrow import binary_array
 from varquet.columns.output import Output
 from varquet.errors import UnsupportedTypeError, VarquetError
 
-__all__ = ["Lines", "read_ndjson"]
+__all__ = ["Lines", "is_compressed", "read_ndjson"]
 
 BLOCK_BYTES: Final = 8 << 20
 
@@ -52,6 +52,8 @@ class Lines:
     """The byte of the file at which each line begins; of a compressed file, the byte of what it holds."""
     size: int
     """The bytes of the block."""
+    ends: int
+    """How many line ends it has, those of blank lines among them."""
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -66,6 +68,7 @@ def read_ndjson(
     *,
     block_bytes: int = BLOCK_BYTES,
     on_bytes: Callable[[int], None] | None = None,
+    part: tuple[int, int] | None = None,
 ) -> Iterator[Lines]:
     """The lines of a file, block by block; blank lines are left out.
 
@@ -76,17 +79,79 @@ def read_ndjson(
         source: a path, or a file open for reading bytes; compressed by gzip, zstd, bz2 or lz4, or not: its first bytes tell.
         block_bytes: how much is read at a time.
         on_bytes: told how many more bytes of the source were read, before they are decompressed.
+        part: read only the lines that begin from the first of these bytes on and before the second, and number them from 1; of a file
+            that is not compressed, and can be read anywhere. Parts that together are all bytes have together all lines. Blocks of blank
+            lines are not left out then, and have no rows.
     """
     if block_bytes < 1:
         raise UnsupportedTypeError(f"expected blocks of at least one byte, got {block_bytes}")
-    return _read(source, block_bytes, on_bytes or (lambda _: None))
+    if part is not None:
+        return _read_part(source, part, block_bytes, on_bytes or (lambda _: None))
+    return (lines for lines in _read(source, block_bytes, on_bytes or (lambda _: None)) if len(lines))
 
 
-def _read(source: str | os.PathLike[str] | BinaryFile, block_bytes: int, on_bytes: Callable[[int], None]) -> Iterator[Lines]:
-    line, offset = 1, 0
+def is_compressed(head: bytes) -> bool:
+    """Whether a file that begins so is compressed."""
+    return head.startswith(tuple(_COMPRESSIONS))
+
+
+def _read_part(
+    source: str | os.PathLike[str] | BinaryFile, part: tuple[int, int], block_bytes: int, on_bytes: Callable[[int], None]
+) -> Iterator[Lines]:
+    with contextlib.ExitStack() as stack:
+        file: Any = stack.enter_context(open(source, "rb", buffering=0)) if isinstance(source, (str, os.PathLike)) else source
+        first, last = (_line_from(file, place) for place in part)
+        file.seek(first)
+        yield from _read(_Limited(file, last - first), block_bytes, on_bytes, first, is_part=True)
+
+
+def _line_from(file: Any, place: int) -> int:
+    """Where the first line begins that begins at a byte of a file or behind it; its end, if none does."""
+    if place == 0:
+        return 0
+    at = place - 1
+    file.seek(at)
+    while piece := file.read(1 << 16):
+        found = int(piece.find(b"\n"))
+        if found >= 0:
+            return at + found + 1
+        at += len(piece)
+    if at < place:
+        file.seek(0, os.SEEK_END)
+        at = int(file.tell())
+    return at
+
+
+class _Limited:
+    """The next bytes of a file, but no more than so many."""
+
+    def __init__(self, file: Any, size: int) -> None:
+        self.file = file
+        self.left = max(0, size)
+
+    def read(self, size: int, /) -> bytes:
+        piece: bytes = self.file.read(min(size, self.left))
+        self.left -= len(piece)
+        return piece
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        size = int(self.file.readinto(buffer[: min(len(buffer), self.left)]) or 0)
+        self.left -= size
+        return size
+
+
+def _read(
+    source: str | os.PathLike[str] | BinaryFile,
+    block_bytes: int,
+    on_bytes: Callable[[int], None],
+    offset: int = 0,
+    *,
+    is_part: bool = False,
+) -> Iterator[Lines]:
+    line = 1
     # A line whose end has not come yet is carried over to the next block; one longer than a block is kept in pieces.
     begun: list[Bytes] = []
-    with _opened(source, on_bytes) as fill:
+    with _opened(source, on_bytes, is_part=is_part) as fill:
         while True:
             carried = begun.pop() if len(begun) == 1 and len(begun[0]) < block_bytes else np.zeros(0, np.uint8)
             output = Output(len(carried) + block_bytes)
@@ -103,13 +168,10 @@ def _read(source: str | os.PathLike[str] | BinaryFile, block_bytes: int, on_byte
             rest = block[cut:size].copy()
             whole = pa.py_buffer(np.concatenate([*begun, block[:cut]])) if begun else output.finish(cut)
             begun = [rest]
-            lines, count = _cut(whole, line, offset)
-            line, offset = line + count, offset + whole.size
-            if len(lines):
-                yield lines
-    lines, _ = _cut(pa.py_buffer(np.concatenate(begun)), line, offset)
-    if len(lines):
-        yield lines
+            lines = _cut(whole, line, offset)
+            line, offset = line + lines.ends, offset + whole.size
+            yield lines
+    yield _cut(pa.py_buffer(np.concatenate(begun)), line, offset)
 
 
 def _behind_last_line(block: Bytes, size: int) -> int:
@@ -123,8 +185,8 @@ def _behind_last_line(block: Bytes, size: int) -> int:
     return 0
 
 
-def _cut(block: pa.Buffer, line: int, offset: int) -> tuple[Lines, int]:
-    """The lines of a block that begins with this line at this byte of the file, and how many line ends it has."""
+def _cut(block: pa.Buffer, line: int, offset: int) -> Lines:
+    """The lines of a block that begins with this line at this byte of the file."""
     data = np.frombuffer(block, np.uint8)
     starts = _line_starts(data)
     ends = len(starts) - 1
@@ -136,7 +198,7 @@ def _cut(block: pa.Buffer, line: int, offset: int) -> tuple[Lines, int]:
         filled = np.logical_or.reduceat(~_WHITE[data], starts)
         starts, numbers = starts[filled], numbers[filled]
     texts = binary_array(block, np.append(starts, len(data)), None)
-    return Lines(texts, numbers, starts + offset, len(data)), ends
+    return Lines(texts, numbers, starts + offset, len(data), ends)
 
 
 def _line_starts(data: Bytes) -> Ints:
@@ -151,7 +213,9 @@ def _line_starts(data: Bytes) -> Ints:
 
 
 @contextlib.contextmanager
-def _opened(source: str | os.PathLike[str] | BinaryFile, on_bytes: Callable[[int], None]) -> Iterator[Callable[[memoryview], int]]:
+def _opened(
+    source: str | os.PathLike[str] | BinaryFile, on_bytes: Callable[[int], None], *, is_part: bool
+) -> Iterator[Callable[[memoryview], int]]:
     """A function that fills a buffer with the next bytes, decompressed; how many, which is less than all only at the end."""
     with contextlib.ExitStack() as stack:
         if isinstance(source, (str, os.PathLike)):
@@ -160,6 +224,9 @@ def _opened(source: str | os.PathLike[str] | BinaryFile, on_bytes: Callable[[int
         else:
             name = str(getattr(source, "name", "the input"))
             raw = _Counted(source, on_bytes)
+        if is_part:
+            yield lambda buffer: _fill(raw, buffer)
+            return
         head = bytearray(_LONGEST_MARK)
         raw.waiting = bytes(head[: _fill(raw, memoryview(head))])
         compression = next((kind for mark, kind in _COMPRESSIONS.items() if raw.waiting.startswith(mark)), None)

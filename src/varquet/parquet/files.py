@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
+import urllib.parse
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,9 +19,12 @@ from varquet.parquet.footer import Footer, read_footer
 from varquet.parquet.pages import PageIndex
 from varquet.schema.parquet_form import any_depth
 
-__all__ = ["DataFile", "as_filesystem"]
+__all__ = ["DataFile", "locate"]
 
 _KEPT_BYTES: Final = 256 << 20
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_WILD: Final = re.compile(r"[*?\[]")
+_HADOOP_SCHEMES: Final = {"s3a": "s3", "s3n": "s3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +96,28 @@ class _Footers:
 _FOOTERS: Final = _Footers()
 
 
-def as_filesystem(filesystem: Any) -> pafs.FileSystem | None:
-    """A filesystem of pyarrow or of fsspec, as pyarrow's; None is the local one."""
-    if filesystem is None or isinstance(filesystem, pafs.LocalFileSystem):
+def locate(path: str, filesystem: Any = None) -> tuple[pafs.FileSystem | None, str]:
+    """The filesystem in which a path or a URI is, and the path there; None is the local one.
+
+    Args:
+        path: may have wildcards; a question mark in a URI begins its options. Hadoop's names of object stores are known too.
+        filesystem: one of pyarrow or fsspec in which the path is.
+    """
+    if filesystem is not None:
+        return _as_pyarrow(filesystem), path
+    if path.startswith("file:"):
+        return None, urllib.parse.unquote(re.sub("^file:/*(?=/)", "", path))
+    if not _URI.match(path):
+        return None, path
+    scheme, mark, rest = path.partition("://")
+    text, question, options = (_HADOOP_SCHEMES.get(scheme.lower(), scheme) + mark + rest).partition("?")
+    wild = _WILD.search(text)
+    folder = text if wild is None else text[: wild.start()].rpartition("/")[0]
+    found, base = pafs.FileSystem.from_uri(folder + question + options)
+    return found, base + text[len(folder) :]
+
+
+def _as_pyarrow(filesystem: Any) -> pafs.FileSystem | None:
+    if isinstance(filesystem, pafs.LocalFileSystem):
         return None
     return filesystem if isinstance(filesystem, pafs.FileSystem) else pafs.PyFileSystem(pafs.FSSpecHandler(filesystem))

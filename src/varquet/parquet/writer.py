@@ -11,7 +11,7 @@ import functools
 import json
 import os
 import secrets
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,10 +26,11 @@ from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.shredding import LayoutName, shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
+from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, patch_file
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
-from varquet.schema import ShreddingSchema
+from varquet.schema import ShreddingSchema, display_path
 
 __all__ = ["FileWriter", "WrittenFile", "write"]
 
@@ -284,6 +285,33 @@ class FileWriter:
             self.writer.write_table(group, row_group_size=group.num_rows)
             self.rows += group.num_rows
             self.row_groups += 1
+
+    @property
+    def size(self) -> int:
+        """How many bytes of the file are written so far."""
+        return 0 if self.writer is None else self.temporary.stat().st_size
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Of the finished file: for each shredded path outside of arrays, how many values are typed and how many are beside them."""
+        held: Counter[str] = Counter()
+        found = DataFile(str(self.path)).metadata()
+        for group in range(found.num_row_groups):
+            row_group = found.row_group(group)
+            for index in range(row_group.num_columns):
+                column = row_group.column(index)
+                if column.statistics is not None and column.statistics.has_null_count:
+                    held[column.path_in_schema] += column.num_values - column.statistics.null_count
+        counts: dict[str, tuple[int, int]] = {}
+        if self.layout != "parquet":
+            return counts
+        for position, schema in self.shredded.items():
+            base = parquet_path(self.schema, position)
+            for steps, leaf in schema.leaves():
+                if leaf.type is not None and all(isinstance(step, str) for step in steps):
+                    group_path = ".".join((*base, *(name for step in steps for name in ("typed_value", str(step)))))
+                    name = display_path(steps) if len(self.shredded) == 1 else f"{'.'.join(position)}:{display_path(steps)}"
+                    counts[name] = (held[f"{group_path}.typed_value"], held[f"{group_path}.value"])
+        return counts
 
     def finish(self) -> None:
         """Write what is left; `rows` is then how many there are, and nothing but `recorded` may change."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import urllib.parse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
@@ -13,16 +12,15 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from varquet.errors import UnsupportedTypeError
-from varquet.parquet.files import DataFile, as_filesystem
+from varquet.parquet.files import DataFile, locate
+from varquet.parquet.hive import partitions_of
 from varquet.parquet.reader import files_of, is_hidden
 
 __all__ = ["FoundFile", "Source", "find_files", "partition_schema"]
 
 Source: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _WILD: Final = re.compile(r"[*?\[]")
-_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _WHOLE_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -39,23 +37,10 @@ def find_files(source: Source, filesystem: Any = None) -> list[FoundFile]:
     if not isinstance(source, (str, os.PathLike)):
         return [found for one in source for found in find_files(one, filesystem)]
     text = os.fspath(source)
-    given = as_filesystem(filesystem)
-    if given is None and _URI.match(text):
-        given, text = _from_uri(text)
-        if isinstance(given, pafs.LocalFileSystem):
-            given = None
+    given, text = locate(text, filesystem)
     if given is None:
-        return [FoundFile(DataFile(path), _partitions(path)) for path in files_of(text)]
-    return [FoundFile(DataFile(path, given), _partitions(path)) for path in _remote_files(given, text)]
-
-
-def _from_uri(uri: str) -> tuple[pafs.FileSystem, str]:
-    """The filesystem of a URI and the path there, which may have wildcards; a question mark begins the options of the URI."""
-    text, mark, options = uri.partition("?")
-    wild = _WILD.search(text)
-    folder = text if wild is None else text[: wild.start()].rpartition("/")[0]
-    filesystem, base = pafs.FileSystem.from_uri(folder + mark + options)
-    return filesystem, base + text[len(folder) :]
+        return [FoundFile(DataFile(path), partitions_of(path)) for path in files_of(text)]
+    return [FoundFile(DataFile(path, given), partitions_of(path)) for path in _remote_files(given, text)]
 
 
 def _remote_files(filesystem: pafs.FileSystem, path: str) -> list[str]:
@@ -90,16 +75,6 @@ def _glob_pattern(path: str) -> str:
 def _one_of(characters: str) -> str:
     is_not = characters.startswith("!")
     return ("[^/" if is_not else "[") + re.escape(characters[is_not:]).replace(r"\-", "-") + "]"
-
-
-def _partitions(path: str) -> dict[str, str | None]:
-    """The name=value folders of a path."""
-    found: dict[str, str | None] = {}
-    for part in os.path.dirname(path).replace(os.sep, "/").split("/"):
-        name, equals, value = part.partition("=")
-        if equals and name:
-            found[urllib.parse.unquote(name)] = None if value == _NO_VALUE else urllib.parse.unquote(value)
-    return found
 
 
 def partition_schema(files: Sequence[FoundFile]) -> dict[str, pa.DataType]:

@@ -16,7 +16,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from varquet.queries.access import Access, is_wider_decimal
+from varquet.layouts.casts import is_wider_decimal
+from varquet.queries.access import Access
 from varquet.queries.outcomes import ANYTHING, Bounds
 
 __all__ = ["NOTHING_THERE", "bounds_of", "holds_nothing"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import os
 import threading
 from pathlib import Path
@@ -141,3 +142,25 @@ class TestSources:
         blocks.close()  # type: ignore[attr-defined]
         path.unlink()
         assert list(tmp_path.iterdir()) == []
+
+
+@given(
+    st.lists(st.sampled_from([b"{}", b"", b" ", b"[1]", b"x" * 9]), max_size=12).map(b"\n".join),
+    st.lists(st.integers(0, 60), max_size=5),
+    st.sampled_from([1, 3, 1 << 16]),
+)
+def test_parts_of_a_file_have_its_lines_once(data: bytes, cuts: list[int], block: int) -> None:
+    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    found, before = [], 0
+    for first, last in itertools.pairwise(places):
+        blocks = list(read_ndjson(io.BytesIO(data), block_bytes=block, part=(first, last)))
+        found += [(number + before, start, text) for number, start, text in got(blocks)]
+        before += sum(lines.ends for lines in blocks)
+    assert found == expected(data)
+
+
+def test_a_part_in_the_middle_is_never_taken_for_a_compressed_file(tmp_path: Path) -> None:
+    data = b'{"a": 1}\n\x1f\x8b\x08 no JSON, no gzip\n{"b": 2}\n'
+    (tmp_path / "lines").write_bytes(data)
+    blocks = list(read_ndjson(tmp_path / "lines", part=(1, len(data))))
+    assert got(blocks) == [(number - 1, start, text) for number, start, text in expected(data)[1:]]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +15,8 @@ from varquet.errors import UnsupportedTypeError
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    server = pytest.importorskip("moto.server")
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    emulator = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    emulator.start()
-    yield emulator.get_host_and_port()[1]
-    emulator.stop()
-
-
-@pytest.fixture(scope="module")
-def store(port: int, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    address = f"http://127.0.0.1:{port}"
-    made = pafs.S3FileSystem(access_key="a", secret_key="b", endpoint_override=address, region="us-east-1", allow_bucket_creation=True)
+def store(object_store: pafs.FileSystem, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    made = object_store
     made.create_dir("lake")
     folder: Path = tmp_path_factory.mktemp("local")
     for day in (1, 2):
@@ -62,8 +49,8 @@ def test_globs_files_and_lists(store: Any) -> None:
         vq.scan("lake/nothing", filesystem=store)
 
 
-def test_uris(store: Any, port: int) -> None:
-    options = f"?endpoint_override=http%3A%2F%2F127.0.0.1%3A{port}&region=us-east-1"
+def test_uris(store: Any, object_store_port: int) -> None:
+    options = f"?endpoint_override=http%3A%2F%2F127.0.0.1%3A{object_store_port}&region=us-east-1"
     assert vq.scan(f"s3://a:b@lake/events{options}").where("$.id = 219").count() == 1
     assert vq.scan(f"s3://a:b@lake/events/day=*/part.parquet{options}").count() == 40
 

@@ -1,0 +1,1 @@
+"""varquet on Spark: the same kernels in Spark's Python workers."""

@@ -1,0 +1,1 @@
+"""Tables: folders of Parquet files, and how files come to be in them."""

@@ -1,0 +1,208 @@
+"""A table that is a plain folder of Parquet files: how files come into it and go, whatever dies on the way.
+
+    table/                            what every engine reads
+        part-00000-….parquet
+        country=DE/part-00003-….parquet
+        _varquet/                     what no engine looks into
+            plan.json                 how its Variants are shredded
+            <job>/                    what a job has written and not committed
+                commit.json           the journal: what is to be moved, and what is to go
+
+Files are written below the job's folder and moved into place when all of them are complete. The journal is written first: from then on
+the commit is decided, and whoever finds it without its job finishes it. A folder has no transactions: those who read it during a commit
+see some of its files.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol, TypeAlias
+
+from varquet.errors import VarquetError
+from varquet.parquet.hive import partitions_of
+from varquet.parquet.reader import is_hidden
+from varquet.tables.folder import Entry, Folder
+from varquet.tables.jobs import Job, is_alive
+
+__all__ = ["QUARANTINE", "DirectoryTable", "Replace", "StagedFile", "Table"]
+
+_OURS: Final = "_varquet"
+_PLAN: Final = f"{_OURS}/plan.json"
+_JOURNAL: Final = "commit.json"
+_STAGED: Final = ".staged"
+_DELTA: Final = "_delta_log"
+QUARANTINE: Final = "_quarantine"
+
+Replace: TypeAlias = Literal["nothing", "all", "partitions", "batch"]
+"""Which files go when others come: none, all, those in the same partitions, or those of a batch that is written again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A file that is complete, and not in its place yet."""
+
+    staged: str
+    path: str
+    """Where it belongs. Both paths begin in the table."""
+    rows: int
+    size: int
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """For each shredded path how many values are in its typed column, and how many beside it."""
+
+
+class Table(Protocol):
+    """What those who write ask of a table, whatever its format."""
+
+    folder: Folder
+
+    def begin(self) -> Job:
+        """Clear up behind jobs that have died, and begin another one."""
+
+    def staged(self, job: Job, path: str) -> str:
+        """Where a job writes the file that belongs at a path."""
+
+    def commit(
+        self, job: Job, files: Sequence[StagedFile], replace: Replace = "nothing", *, batch: str = "", plan: str | None = None
+    ) -> list[str]:
+        """Put the files of a job in place; the paths of those that went for them.
+
+        Args:
+            batch: what the names of all files of the batch have in them, where that is what is replaced.
+            plan: the plan that the table has from now on, as JSON.
+        """
+
+    def abort(self, job: Job) -> None:
+        """Leave nothing of a job."""
+
+    def plan(self) -> str | None:
+        """The plan that is recorded in the table, as JSON."""
+
+    def is_empty(self) -> bool:
+        """Whether it has no data, or does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryTable:
+    """A folder of Parquet files as a table."""
+
+    folder: Folder
+
+    def data_files(self) -> list[Entry]:
+        """The files that engines read."""
+        return [entry for entry in self.folder.entries() if _is_data(entry.path)]
+
+    def is_empty(self) -> bool:
+        """Whether it has no data, or does not exist."""
+        return not self.data_files()
+
+    def plan(self) -> str | None:
+        """The plan that is recorded in the table, as JSON."""
+        found = self.folder.read(_PLAN)
+        return None if found is None else found.decode()
+
+    def begin(self) -> Job:
+        """Clear up behind jobs that have died, and begin another one."""
+        if self.folder.exists(_DELTA):
+            raise VarquetError(
+                f"expected a plain folder of Parquet files, got {self.folder.path}, which is a Delta table",
+                hint="files that its log does not name would not be seen",
+            )
+        self.recover()
+        return Job.begin()
+
+    def staged(self, job: Job, path: str) -> str:
+        """Where a job writes the file that belongs at a path; not with the ending of Parquet files, which globs would find."""
+        return f"{_OURS}/{job.folder}/{path}{_STAGED}"
+
+    def commit(
+        self,
+        job: Job,
+        files: Sequence[StagedFile],
+        replace: Replace = "nothing",
+        *,
+        batch: str = "",
+        plan: str | None = None,
+    ) -> list[str]:
+        """Put the files of a job in place; the paths of those that went for them."""
+        added = {file.path for file in files}
+        goes = _replaced(replace, batch, files)
+        removed = [entry.path for entry in self.folder.entries() if entry.path not in added and goes(entry.path)] if goes else []
+        journal = {"add": [[file.staged, file.path] for file in files], "remove": removed, "plan": plan}
+        self.folder.write(f"{_OURS}/{job.folder}/{_JOURNAL}", json.dumps(journal, ensure_ascii=False).encode())
+        self._finish(job.folder, journal)
+        return removed
+
+    def _finish(self, name: str, journal: dict[str, object]) -> None:
+        """Do what a journal says, as much of it as is not done yet, and forget it."""
+        added, removed, plan = journal["add"], journal["remove"], journal["plan"]
+        assert isinstance(added, list) and isinstance(removed, list)
+        for staged, path in added:
+            if not self.folder.move(staged, path) and not self.folder.exists(path):
+                raise VarquetError(
+                    f"expected {path} or {staged} in {self.folder.path}, got neither: the commit cannot be finished",
+                    hint=f"the files that it is about are listed in {self.folder.full(f'{_OURS}/{name}/{_JOURNAL}')}",
+                )
+        for path in removed:
+            self.folder.delete(path)
+        if isinstance(plan, str):
+            self.folder.write(_PLAN, plan.encode())
+        self.folder.delete_folder(f"{_OURS}/{name}")
+
+    def abort(self, job: Job) -> None:
+        """Leave nothing of a job."""
+        self.folder.delete_folder(f"{_OURS}/{job.folder}")
+        self._tidy()
+
+    def _tidy(self) -> None:
+        if not self.folder.names(_OURS):
+            self.folder.delete_folder(_OURS)
+
+    def recover(self, *, older_than: float | None = None) -> list[str]:
+        """Finish the commits of jobs that have died in the middle of one, delete what others have left; the names of all of them.
+
+        Args:
+            older_than: also delete what jobs have left that have changed nothing for so many seconds, dead or not.
+        """
+        found: list[str] = []
+        for name in self.folder.names(_OURS):
+            job = Job.of_folder(name)
+            if job is None:
+                continue
+            below = self.folder.entries(f"{_OURS}/{name}")
+            changed = max((entry.changed for entry in below), default=0.0)
+            is_old = older_than is not None and time.time() - changed > older_than
+            if is_alive(job, changed) and not is_old:
+                continue
+            found.append(name)
+            journal = self.folder.read(f"{_OURS}/{name}/{_JOURNAL}")
+            if journal is not None:
+                self._finish(name, json.loads(journal))
+            else:
+                self.folder.delete_folder(f"{_OURS}/{name}")
+        return found
+
+    def vacuum(self, older_than: float = 24 * 3600) -> list[str]:
+        """Clear up behind jobs that have died, or have changed nothing for so many seconds; the names of their folders."""
+        found = self.recover(older_than=older_than)
+        self._tidy()
+        return found
+
+
+def _replaced(replace: Replace, batch: str, files: Sequence[StagedFile]) -> Callable[[str], bool] | None:
+    """Which paths of a table go; None if none does."""
+    if replace == "all":
+        return lambda path: _is_data(path) or path.startswith(f"{QUARANTINE}/")
+    if replace == "partitions":
+        partitions = [partitions_of(file.path) for file in files if _is_data(file.path)]
+        return lambda path: _is_data(path) and partitions_of(path) in partitions
+    if replace == "batch":
+        return lambda path: batch in posixpath.basename(path) and not path.startswith(f"{_OURS}/")
+    return None
+
+
+def _is_data(path: str) -> bool:
+    return path.endswith(".parquet") and not is_hidden(path.split("/"))
