@@ -6,7 +6,7 @@ import functools
 import glob
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path as FilePath
 from typing import Final, TypeAlias, TypeVar
 
@@ -20,6 +20,7 @@ from varquet.layouts.shredding import LAYOUTS, LayoutName, layout_of, unshred
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, read_footer
+from varquet.parquet.listing import is_hidden
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import (
     Position,
@@ -35,7 +36,7 @@ from varquet.schema import ShreddingSchema
 from varquet.schema.draft_form import UNTYPED
 from varquet.schema.parquet_form import any_depth
 
-__all__ = ["count_rows", "files_of", "is_hidden", "open_file", "read", "read_batches"]
+__all__ = ["count_rows", "files_of", "open_file", "read", "read_batches"]
 
 Source: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
@@ -101,11 +102,6 @@ def files_of(source: Source) -> list[str]:
     if not found:
         raise UnsupportedTypeError(f"expected a Parquet file, a folder of them or a glob, got {str(source)!r}, which names none")
     return found
-
-
-def is_hidden(parts: Iterable[str]) -> bool:
-    """Whether the names on the way to a file, from a dataset's folder on, keep it out; folders of partitions never do."""
-    return any(part.startswith((".", "_")) and "=" not in part for part in parts)
 
 
 def count_rows(source: Source) -> int:

@@ -21,11 +21,12 @@ from varquet.columns.arrow import flatten, variant_field
 from varquet.columns.ndjson import Lines, read_ndjson
 from varquet.columns.parse_json import ParsedJson, parse_json
 from varquet.errors import JsonError, UnsupportedTypeError, VarquetError
+from varquet.parquet.listing import is_hidden
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.reader import OpenFile, open_file
 from varquet.variant.json_text import parse_json as reference_parse_json
 
-__all__ = ["FIRST_REFUSED", "STDIN", "Batch", "Refused", "Source", "find_sources", "open_source"]
+__all__ = ["FIRST_REFUSED", "STDIN", "Batch", "Refused", "Source", "find_sources", "is_data_name", "open_source"]
 
 STDIN: Final = "-"
 FIRST_REFUSED: Final = 10
@@ -122,9 +123,13 @@ def find_sources(names: Sequence[str]) -> list[str]:
     return found
 
 
+def is_data_name(name: str) -> bool:
+    """Whether a file of a folder has the name of one that can be read."""
+    return name.lower().endswith((".parquet", *(suffix + more for suffix in _SUFFIXES for more in _COMPRESSED)))
+
+
 def _is_data(file: Path, folder: Path) -> bool:
-    hidden = any(part.startswith((".", "_")) and "=" not in part for part in file.relative_to(folder).parts)
-    return not hidden and file.name.lower().endswith((".parquet", *(suffix + more for suffix in _SUFFIXES for more in _COMPRESSED)))
+    return is_data_name(file.name) and not is_hidden(file.relative_to(folder).parts)
 
 
 def open_source(

@@ -24,7 +24,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from varquet.errors import VarquetError
 from varquet.parquet.hive import partitions_of
-from varquet.parquet.reader import is_hidden
+from varquet.parquet.listing import is_hidden
 from varquet.tables.folder import Entry, Folder
 from varquet.tables.jobs import Job, is_alive
 
