@@ -22,7 +22,7 @@ from varquet.layouts.shredding import unshred
 from varquet.parquet.positions import is_variant_field
 from varquet.variant.metadata import EMPTY_METADATA
 
-__all__ = ["json_lines", "json_texts"]
+__all__ = ["json_lines", "json_objects", "json_texts"]
 
 _TEXT: Final = pa.large_string()
 _MAX_DIGITS: Final = 38
@@ -42,11 +42,15 @@ _WIDER: Final = {
 
 def json_lines(batch: pa.RecordBatch, *, bare: bool) -> memoryview:
     """The rows as NDJSON: each an object of all columns, or `bare` the value of the only one."""
-    fields = list(batch.schema)
-    texts = json_texts(batch.column(0), fields[0]) if bare else _object(batch.columns, fields, batch.num_rows, to_json)
+    texts = json_texts(batch.column(0), batch.schema.field(0)) if bare else json_objects(batch)
     lines = pc.binary_join_element_wise(texts, _scalar(""), _scalar("\n"))
     data = lines.buffers()[2]
     return memoryview(data)[: pc.sum(pc.binary_length(lines)).as_py() or 0] if data is not None else memoryview(b"")
+
+
+def json_objects(batch: pa.RecordBatch) -> pa.Array:
+    """Each row as the JSON text of an object of all columns."""
+    return _object(batch.columns, list(batch.schema), batch.num_rows, to_json)
 
 
 def json_texts(array: pa.Array, field: pa.Field, variants: Callable[[pa.Array], pa.Array] = to_json) -> pa.Array:

@@ -26,7 +26,20 @@ from varquet.parquet.positions import is_variant_field
 from varquet.parquet.reader import OpenFile, open_file
 from varquet.variant.json_text import parse_json as reference_parse_json
 
-__all__ = ["FIRST_REFUSED", "STDIN", "Batch", "Refused", "Source", "find_sources", "is_data_name", "open_source"]
+__all__ = [
+    "FIRST_REFUSED",
+    "STDIN",
+    "Batch",
+    "DuplicateKeys",
+    "Refused",
+    "Source",
+    "bad_line",
+    "bad_row",
+    "find_sources",
+    "is_data_name",
+    "open_source",
+    "parse_texts",
+]
 
 STDIN: Final = "-"
 FIRST_REFUSED: Final = 10
@@ -163,9 +176,9 @@ def _ndjson_source(files: Sequence[str], name: str, duplicate_keys: DuplicateKey
     block_bytes = max(1 << 20, min(_BLOCK_BYTES, _BLOCKS_BYTES // threads))
 
     def parse(file: str, lines: Lines) -> Batch:
-        parsed = _parse(lines.texts, duplicate_keys)
+        parsed = parse_texts(lines.texts, duplicate_keys)
         rows = pa.RecordBatch.from_arrays([parsed.column], schema=schema)
-        first = [_bad_line(file, lines, error, duplicate_keys) for error in parsed.errors[:FIRST_REFUSED].to_pylist()]
+        first = [bad_line(file, lines, error, duplicate_keys) for error in parsed.errors[:FIRST_REFUSED].to_pylist()]
         return Batch(rows, lines.size, parsed.errors.num_rows, first)
 
     def batches(on_bytes: Callable[[int], None]) -> Iterator[Callable[[], Batch]]:
@@ -179,18 +192,21 @@ def _ndjson_source(files: Sequence[str], name: str, duplicate_keys: DuplicateKey
     return Source(schema, name, sum(known) if len(known) == len(files) else None, batches, len(known) == len(files))
 
 
-def _parse(texts: pa.Array, duplicate_keys: DuplicateKeys) -> ParsedJson:
+def parse_texts(texts: pa.Array, duplicate_keys: DuplicateKeys) -> ParsedJson:
+    """Variants of JSON texts, and what is wrong with those that are none, by one thread."""
     return parse_json(texts, on_error="collect", duplicate_keys=duplicate_keys, shared_metadata=True, threads=1)
 
 
-def _bad_line(file: str, lines: Lines, error: dict[str, Any], duplicate_keys: DuplicateKeys) -> Refused:
+def bad_line(file: str, lines: Lines, error: dict[str, Any], duplicate_keys: DuplicateKeys) -> Refused:
+    """What is wrong with a line, for people."""
     row = error["row"]
     offset, message, hint = _reason(lines.text(row), error, duplicate_keys)
     name = "stdin" if file == STDIN else file
     return Refused(name, int(lines.numbers[row]), None, offset, int(lines.starts[row]) + offset, message, hint)
 
 
-def _bad_row(file: str, texts: pa.Array, before: int, error: dict[str, Any], duplicate_keys: DuplicateKeys) -> Refused:
+def bad_row(file: str, texts: pa.Array, before: int, error: dict[str, Any], duplicate_keys: DuplicateKeys) -> Refused:
+    """What is wrong with a text of a column, for people."""
     text = flatten(texts.slice(error["row"], 1), "JSON text")
     octets = text.data[text.offsets[0] : text.offsets[1]].tobytes()
     offset, message, hint = _reason(octets, error, duplicate_keys)
@@ -224,9 +240,9 @@ def _parquet_source(
         if is_variant_field(batch.schema.field(index)):
             return Batch(pa.RecordBatch.from_arrays(columns, schema=schemas[0]), size, 0, [])
         texts = columns[index]
-        parsed = _parse(texts, duplicate_keys)
+        parsed = parse_texts(texts, duplicate_keys)
         columns[index] = parsed.column
-        first = [_bad_row(file, texts, before, error, duplicate_keys) for error in parsed.errors[:FIRST_REFUSED].to_pylist()]
+        first = [bad_row(file, texts, before, error, duplicate_keys) for error in parsed.errors[:FIRST_REFUSED].to_pylist()]
         return Batch(pa.RecordBatch.from_arrays(columns, schema=schemas[0]), size, parsed.errors.num_rows, first)
 
     def batches(on_bytes: Callable[[int], None]) -> Iterator[Callable[[], Batch]]:

@@ -6,7 +6,7 @@ import functools
 import os
 import queue
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from varquet.profiles.builder import Builder
 from varquet.profiles.facts import SHARE, Profile, Steps, empty, merge
 from varquet.profiles.folding import folded
 
-__all__ = ["MOST_NAMES", "SHARE", "Data", "profile", "profile_batches"]
+__all__ = ["MOST_NAMES", "SHARE", "Data", "profile", "profile_batches", "profile_parts", "variants_of"]
 
 MOST_NAMES: Final = 1024
 
@@ -110,6 +110,19 @@ def profile_batches(
         closed = found.closed
 
 
+def profile_parts(count: Callable[[Mapping[Steps, frozenset[str]]], Profile], most_names: int) -> Profile:
+    """The profile of data of which others count the parts.
+
+    Args:
+        count: counts all parts with these candidates, as `profile` does, and merges what they give; it is called until that is exact.
+        most_names: as for `profile`.
+    """
+    closed: Mapping[Steps, frozenset[str]] = {}
+    while not (found := count(closed)).is_exact:
+        closed = found.closed
+    return folded(found, most_names)
+
+
 class _Counting:
     """One pass over the rows."""
 
@@ -165,10 +178,10 @@ def _columns(data: Data, column: str | None, threads: int) -> tuple[Callable[[],
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         if column is not None:
             raise UnsupportedTypeError(f"expected no name for the only column, got {column!r}")
-        return lambda: [lambda: _variants(data, pa.field("data", data.type))], True
+        return lambda: [lambda: variants_of(data, pa.field("data", data.type))], True
     if isinstance(data, (pa.Table, pa.RecordBatch)):
         field = data.schema.field(_only(data.schema) if column is None else column)
-        return lambda: [lambda: _variants(data.column(field.name), field)], True
+        return lambda: [lambda: variants_of(data.column(field.name), field)], True
     names = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
     source = open_source(find_sources(names), column=column, output_column=None, duplicate_keys="last", threads=threads)
     return lambda: source.columns(lambda _: None), source.can_be_read_again
@@ -184,11 +197,12 @@ def _only(schema: pa.Schema) -> str:
     return str(found[0])
 
 
-def _variants(column: Column, field: pa.Field) -> Column:
+def variants_of(column: Column, field: pa.Field, *, on_error: Literal["raise", "null"] = "raise") -> Column:
+    """A variant column of one that is one, or of JSON text, or of maps; text that is not JSON is an error, or a null."""
     kind = plain(pa.nulls(0, column.type)).type
     if is_variant_type(kind):
         return column
     if pa.types.is_map(kind):
         texts = [json_texts(chunk, field.with_type(chunk.type)) for chunk in chunks_of(column)]
         return parse_json(pa.chunked_array(texts, pa.large_string()), duplicate_keys="last", shared_metadata=True)
-    return parse_json(column, duplicate_keys="last", shared_metadata=True)
+    return parse_json(column, on_error=on_error, duplicate_keys="last", shared_metadata=True)

@@ -57,7 +57,9 @@ class StagedFile:
 class Table(Protocol):
     """What those who write ask of a table, whatever its format."""
 
-    folder: Folder
+    @property
+    def folder(self) -> Folder:
+        """Where its files are."""
 
     def begin(self) -> Job:
         """Clear up behind jobs that have died, and begin another one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,10 +107,11 @@ class Folder:
         self.store.create_dir(self.full(path).rpartition("/")[0] or "/", recursive=True)
 
     def upload(self, local: str, path: str) -> None:
-        """Move a local file here."""
+        """Move a local file here, perhaps from another disk."""
         self.make_folder_of(path)
         if self.filesystem is None:
-            os.replace(local, self.full(path))
+            shutil.move(local, f"{self.full(path)}.tmp")
+            os.replace(f"{self.full(path)}.tmp", self.full(path))
         else:
             pafs.copy_files(local, self.full(path), source_filesystem=pafs.LocalFileSystem(), destination_filesystem=self.filesystem)
             os.unlink(local)

@@ -125,6 +125,7 @@ class TableWriter:
         rows = batch.select(self.schema.names)
         if not keys:
             yield "", rows
+        if not keys or not rows.num_rows:
             return
         texts = [cast_typed(plain(key.of(batch)), pa.string()) for key in keys]
         codes = np.zeros(batch.num_rows, np.int64)

@@ -1,0 +1,246 @@
+"""`ingest`: raw JSON files or a DataFrame to a shredded table, in one call.
+
+Raw files are read by Spark's Python workers themselves, in byte ranges. The first pass counts what is in them, unless a plan is there
+already; the second parses, shreds and writes.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+
+from varquet.columns.arrow import Column, variant_field
+from varquet.columns.ndjson import Lines, read_ndjson
+from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.layouts.shredding import LayoutName
+from varquet.parquet.sources import FIRST_REFUSED, DuplicateKeys, bad_line, parse_texts
+from varquet.parquet.writer import ROW_GROUP_ROWS
+from varquet.profiles.facts import Profile, Steps
+from varquet.profiles.plan import Change, Plan
+from varquet.profiles.policies import Options, PolicyName
+from varquet.profiles.profiling import MOST_NAMES, profile_batches, profile_parts
+from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, keys_of, plan_of
+from varquet.spark.parsing import Parsed
+from varquet.spark.profiling import merge_parts, merged
+from varquet.spark.splits import Split, cut, find_raw_files
+from varquet.spark.tasks import parallelism, run_numbered
+from varquet.spark.writing import write
+from varquet.tables.directory import DirectoryTable, Table
+from varquet.tables.folder import Folder
+from varquet.tables.jobs import Job
+from varquet.tables.quarantine import QuarantineWriter, bad_lines
+from varquet.tables.writing import FILE_BYTES, Settings, TableWriter
+
+__all__ = ["ingest"]
+
+_COLUMN: Final = "v"
+
+
+def ingest(
+    spark: SparkSession,
+    source: DataFrame | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    path: str,
+    plan: PlanLike | None = None,
+    *,
+    column: str | None = None,
+    partition_by: Keys = (),
+    sort_by: Keys = (),
+    mode: Mode = "append",
+    on_error: OnError = "quarantine",
+    duplicate_keys: DuplicateKeys = "error",
+    evolve: bool = False,
+    policy: PolicyName = "varquet",
+    options: Options | None = None,
+    file_bytes: int = FILE_BYTES,
+    split_bytes: int | None = None,
+    row_group_rows: int = ROW_GROUP_ROWS,
+    layout: LayoutName = "parquet",
+    compression: str = "zstd",
+    compression_level: int | None = None,
+    filesystem: Any = None,
+) -> Report:
+    """Land raw JSON as a table with a shredded Variant column: profile, shred, write, commit, report.
+
+    Args:
+        spark: the session whose executors do the work. They must see the same files.
+        source: NDJSON files, also compressed by gzip, zstd, bz2 or lz4: paths, folders, globs, URIs; or Parquet files or a DataFrame with
+            a column of JSON text, Variants or maps.
+        path: the table's folder, as a path or URI.
+        plan: how the column is shredded: a Plan, or {column: schema}; an empty one shreds nothing. By default the table's plan, if rows are
+            added to it, and else what `policy` makes of the data.
+        column: the column; of a DataFrame the only Variant by default, of raw files the name that it gets, which is `v` by default.
+        partition_by, sort_by: paths with types, as "$.type string", or columns; see `write`.
+        mode: as for `write`; by default rows are added.
+        on_error: what becomes of records that are not JSON: they go to "quarantine", the folder `_quarantine` of the table, with file,
+            line, offset and reason; "fail" the job; or become SQL "null".
+        duplicate_keys: a field name that occurs twice in an object is an "error", or its "last" value counts.
+        evolve: adapt the table's plan to the data, see `Plan.evolve`.
+        policy, options: how a plan is made where there is none, see `varquet.choose`.
+        file_bytes: how large files are, about.
+        split_bytes: how much of the raw files one task reads, about.
+        row_group_rows, layout, compression, compression_level, filesystem: as for `write`.
+    """
+    written: dict[str, Any] = {
+        "partition_by": partition_by,
+        "sort_by": sort_by,
+        "file_bytes": file_bytes,
+        "row_group_rows": row_group_rows,
+        "layout": layout,
+        "compression": compression,
+        "compression_level": compression_level,
+    }
+    frame = source if isinstance(source, DataFrame) else None
+    files = [] if isinstance(source, DataFrame) else find_raw_files(source, filesystem)
+    if any(file.is_parquet for file in files):
+        if not all(file.is_parquet for file in files):
+            raise VarquetError("expected files of one kind, got Parquet files among others")
+        frame = spark.read.parquet(*(file.file.path for file in files))
+    if frame is not None:
+        named = [column] if column is not None else []
+        return write(
+            frame, path, plan, json_columns=named, mode=mode, on_error=on_error, duplicate_keys=duplicate_keys, evolve=evolve,
+            policy=policy, options=options, filesystem=filesystem, **written,
+        )  # fmt: skip
+    if on_error not in ("quarantine", "fail", "null"):
+        raise UnsupportedTypeError(f"expected what to do with bad records, got {on_error!r}", hint="quarantine, fail or null")
+    job = WriteJob(spark, DirectoryTable(Folder.at(path, filesystem)), mode)
+    if job.is_ignored:
+        return job.nothing()
+    given = job.recorded_plan() if plan is None else plan_of(plan)
+    name = _column(given, column)
+    schema = pa.schema([variant_field(name, shared_metadata=True)])
+    settings = Settings(
+        **{
+            **written,
+            "partition_by": keys_of(partition_by, schema, (name,), needs_type=False),
+            "sort_by": keys_of(sort_by, schema, (name,), needs_type=True),
+        }
+    )
+    job.check(schema, settings)
+    raw = _Raw(cut(files, parallelism(spark), split_bytes), name, on_error, duplicate_keys)
+    changes: list[Change] = []
+    if given is None or evolve:
+        counted = {name: raw.profile(spark)}
+        given, changes = (Plan.from_profiles(counted, policy, options), []) if given is None else given.evolve(counted)
+    settings = replace(settings, plan=given)
+
+    def work(started: Job) -> list[Part]:
+        task = functools.partial(raw.write, table=job.table, job=started, settings=settings)
+        return run_numbered(spark, task, len(raw.tasks), f"ingest into {path}")
+
+    return job.run(work, schema, settings, given, changes)
+
+
+def _column(plan: Plan | None, column: str | None) -> str:
+    """What the column of raw files is called."""
+    if plan is None or not plan.columns:
+        return column or _COLUMN
+    name = next(iter(plan.columns)) if column is None and len(plan.columns) == 1 else column or _COLUMN
+    if name not in plan.columns:
+        raise UnsupportedTypeError(f"expected a plan for column {name!r}, got one for {', '.join(plan.columns)}")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """Raw files as tasks; its methods run on executors, but for `profile`."""
+
+    tasks: list[list[Split]]
+    column: str
+    on_error: OnError
+    duplicate_keys: DuplicateKeys
+
+    def profile(self, spark: SparkSession) -> Profile:
+        """What is in the files."""
+
+        def count(candidates: Mapping[Steps, frozenset[str]]) -> Profile:
+            task = functools.partial(self.count, candidates=candidates)
+            return merged(run_numbered(spark, task, len(self.tasks), "profile of the raw files", merge=merge_parts))
+
+        return profile_parts(count, MOST_NAMES)
+
+    def count(self, number: int, candidates: Mapping[Steps, frozenset[str]]) -> bytes:
+        """The profile of one task's lines."""
+
+        def columns() -> Iterator[Callable[[], Column]]:
+            for split in self.tasks[number]:
+                for lines in _lines(split):
+                    yield functools.partial(self.variants, split, lines)
+
+        return profile_batches(columns, can_be_read_again=False, candidates=candidates, threads=1).to_bytes()
+
+    def variants(self, split: Split, lines: Lines) -> Column:
+        parsed = parse_texts(lines.texts, self.duplicate_keys)
+        if parsed.errors.num_rows and self.on_error == "fail":
+            raise self.failure(split, lines, parsed.errors)
+        return parsed.column if self.on_error == "null" else parsed.column.filter(pc.is_valid(parsed.column))
+
+    def failure(self, split: Split, lines: Lines, errors: pa.Table) -> VarquetError:
+        """The error for the first bad line, with its number in the file."""
+        refused = bad_line(split.file.path, lines, errors[:1].to_pylist()[0], self.duplicate_keys)
+        return replace(refused, line=(refused.line or 0) + _lines_before(split)).error()
+
+    def parse(self, split: Split, lines: Lines, found: list[Parsed]) -> pa.RecordBatch:
+        """The rows of some lines; what else there is to say goes to `found`."""
+        parsed = parse_texts(lines.texts, self.duplicate_keys)
+        rows = pa.RecordBatch.from_arrays([parsed.column], schema=pa.schema([variant_field(self.column, shared_metadata=True)]))
+        errors = parsed.errors
+        if not errors.num_rows:
+            found.append(Parsed(rows, lines.size))
+            return rows
+        if self.on_error == "fail":
+            raise self.failure(split, lines, errors)
+        most = errors.num_rows if self.on_error == "quarantine" else FIRST_REFUSED
+        refused = [(error["row"], bad_line(split.file.path, lines, error, self.duplicate_keys)) for error in errors[:most].to_pylist()]
+        first = [one for _, one in refused[:FIRST_REFUSED]]
+        if self.on_error == "null":
+            found.append(Parsed(rows, lines.size, [], errors.num_rows, first, split.index))
+            return rows
+        found.append(Parsed(rows, lines.size, [bad_lines(split.index, lines, refused)], 0, first, split.index))
+        return rows.filter(pc.is_valid(parsed.column))
+
+    def write(self, number: int, *, table: Table, job: Job, settings: Settings) -> Part:
+        """Write one task's lines."""
+        writer = TableWriter(table, job, pa.schema([variant_field(self.column, shared_metadata=True)]), settings, number)
+        quarantine = QuarantineWriter(table, job, f"part-{number:05d}-{job.token}-{secrets.token_hex(4)}")
+        part = Part()
+        found: list[Parsed] = []
+        try:
+            for split in self.tasks[number]:
+                ends = 0
+                for lines in _lines(split):
+                    ends += lines.ends
+                    writer.write(functools.partial(self.parse, split, lines, found))
+                    while found:
+                        found.pop(0).count(part, quarantine)
+                part.lines[split.file_index, split.index] = ends
+            part.files += writer.close()
+            while found:
+                found.pop(0).count(part, quarantine)
+            part.quarantine += quarantine.close()
+        except BaseException:
+            quarantine.abort()
+            writer.abort()
+            raise
+        return part
+
+
+def _lines(split: Split) -> Iterator[Lines]:
+    with split.file.open() as opened:
+        yield from read_ndjson(opened, part=split.part)
+
+
+def _lines_before(split: Split) -> int:
+    """How many lines of the file end before a split."""
+    if split.part is None or not split.part[0]:
+        return 0
+    with split.file.open() as opened:
+        return sum(lines.ends for lines in read_ndjson(opened, part=(0, split.part[0])))
