@@ -110,9 +110,12 @@ class Report:
 
 
 class WriteJob:
-    """One job that writes a table: begun, run by tasks, committed; or aborted, which leaves the table as it was."""
+    """One job that writes a table: begun, run by tasks, committed; or aborted, which leaves the table as it was.
 
-    def __init__(self, spark: SparkSession, table: DirectoryTable, mode: Mode) -> None:
+    Without a session it is committed by the process that it is in; it pickles then.
+    """
+
+    def __init__(self, spark: SparkSession | None, table: DirectoryTable, mode: Mode) -> None:
         if mode not in (*_REPLACED, "ignore"):
             raise UnsupportedTypeError(f"expected a mode, got {mode!r}", hint=f"they are {', '.join((*_REPLACED, 'ignore'))}")
         self.spark = spark
@@ -173,21 +176,29 @@ class WriteJob:
             self.table.abort(self.job)
             raise
 
-    def commit(self, parts: Sequence[Part], schema: pa.Schema, settings: Settings, plan: Plan, changes: Sequence[Change] = ()) -> Report:
+    def commit(
+        self, parts: Sequence[Part], schema: pa.Schema, settings: Settings, plan: Plan | None, changes: Sequence[Change] = ()
+    ) -> Report:
         """Put what tasks have written in place."""
         quarantine = [file for part in parts for file in part.quarantine]
         before = _lines_before(parts)
         if quarantine:
             # Lines have numbers within their splits: now that all of them are counted, they get those within their files.
             task = functools.partial(_number_lines, self.table, quarantine, before)
-            run_numbered(self.spark, task, len(quarantine), "number the lines in quarantine")
+            if self.spark is None:
+                for number in range(len(quarantine)):
+                    task(number)
+            else:
+                run_numbered(self.spark, task, len(quarantine), "number the lines in quarantine")
         files = [file for part in parts for file in part.files]
         if not files and not settings.partition_by and (not self.existing or self.mode == "overwrite"):
             # So that whoever reads the table knows its columns.
             writer = TableWriter(self.table, self.job, schema, settings)
             writer.write(pa.RecordBatch.from_pylist([], schema=schema))
             files = writer.close()
-        replaced = self.table.commit(self.job, [*files, *quarantine], _REPLACED.get(self.mode, "nothing"), plan=plan.to_json())
+        replaced = self.table.commit(
+            self.job, [*files, *quarantine], _REPLACED.get(self.mode, "nothing"), plan=None if plan is None else plan.to_json()
+        )
         refused = [
             one if one.line is None else dataclasses.replace(one, line=one.line + before.get(split, 0))
             for part in parts
@@ -200,7 +211,7 @@ class WriteJob:
             sum(part.size for part in parts),
             sum(file.size for file in files),
             time.monotonic() - self.started,
-            plan,
+            plan or Plan({}),
             len(replaced),
             list(changes),
             sum(file.rows for file in quarantine),

@@ -23,7 +23,7 @@ import varquet
 from varquet import errors
 from varquet.errors import VarquetError
 
-__all__ = ["described", "mapped", "parallelism", "run_numbered", "run_over", "translated_errors"]
+__all__ = ["described", "mapped", "parallelism", "partition_number", "run_numbered", "run_over", "translated_errors"]
 
 _RESULT: Final = "result binary"
 _RAISED: Final = re.compile(r"^varquet\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\tat |\nDriver stacktrace|\Z)", re.MULTILINE | re.DOTALL)
@@ -95,10 +95,15 @@ def mapped(frame: DataFrame, task: Callable[[Iterator[pa.RecordBatch], int], Any
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _check_versions(expected)
-        context = TaskContext.get()
-        yield _result(task(batches, 0 if context is None else context.partitionId()))
+        yield _result(task(batches, partition_number()))
 
     return frame.mapInArrow(work, _RESULT)
+
+
+def partition_number() -> int:
+    """The number of the partition that the task in this process works on."""
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
 
 
 def _result(value: Any) -> pa.RecordBatch:

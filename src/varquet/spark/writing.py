@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import secrets
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -15,6 +17,7 @@ from varquet.parquet.sources import DuplicateKeys
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
+from varquet.profiles.profiling import profile as profile_here
 from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, keys_of, plan_of
 from varquet.spark.parsing import Parsing
 from varquet.spark.profiling import profile
@@ -26,6 +29,8 @@ from varquet.tables.quarantine import QuarantineWriter
 from varquet.tables.writing import FILE_BYTES, Settings, TableWriter
 
 __all__ = ["write", "write_part"]
+
+_ENOUGH_ROWS: Final = 16_384
 
 
 def write(
@@ -104,19 +109,29 @@ def write(
 
 
 def write_part(batches: Iterator[pa.RecordBatch], number: int, *, table: Table, job: Job, settings: Settings, parsing: Parsing) -> Part:
-    """Write the rows of one partition; it runs on an executor."""
+    """Write the rows of one partition; it runs on an executor. Without a plan, its first rows tell how Variants are shredded."""
     writer: TableWriter | None = None
     quarantine = QuarantineWriter(table, job, f"part-{number:05d}-{job.token}-{secrets.token_hex(4)}")
     part = Part()
-    try:
+
+    def parsed() -> Iterator[pa.RecordBatch]:
         before = 0
         for batch in batches:
-            parsed = parsing.parse(batch, f"partition {number}", before)
+            found = parsing.parse(batch, f"partition {number}", before)
             before += batch.num_rows
+            found.count(part, quarantine)
+            yield found.rows
+
+    try:
+        rows = parsed()
+        if settings.plan is None:
+            first = _first(rows)
+            settings = replace(settings, plan=_plan_of(first, parsing.variants))
+            rows = itertools.chain(first, rows)
+        for batch in rows:
             if writer is None:
-                writer = TableWriter(table, job, parsed.rows.schema, settings, number)
-            writer.write(parsed.rows)
-            parsed.count(part, quarantine)
+                writer = TableWriter(table, job, batch.schema, settings, number)
+            writer.write(batch)
         part.files += [] if writer is None else writer.close()
         part.quarantine += quarantine.close()
     except BaseException:
@@ -125,3 +140,18 @@ def write_part(batches: Iterator[pa.RecordBatch], number: int, *, table: Table, 
             writer.abort()
         raise
     return part
+
+
+def _first(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """Enough rows to see what is in them."""
+    found: list[pa.RecordBatch] = []
+    while sum(batch.num_rows for batch in found) < _ENOUGH_ROWS and (batch := next(batches, None)) is not None:
+        found.append(batch)
+    return found
+
+
+def _plan_of(batches: Sequence[pa.RecordBatch], variants: Sequence[str]) -> Plan:
+    if not batches:
+        return Plan({})
+    columns = {name: pa.chunked_array([batch.column(name) for batch in batches]) for name in variants}
+    return Plan.from_profiles({name: profile_here(column, threads=1) for name, column in columns.items()})
