@@ -23,7 +23,7 @@ from varquet.profiles.builder import Builder
 from varquet.profiles.facts import SHARE, Profile, Steps, empty, merge
 from varquet.profiles.folding import folded
 
-__all__ = ["MOST_NAMES", "SHARE", "Data", "profile", "profile_batches", "profile_parts", "variants_of"]
+__all__ = ["MOST_NAMES", "SHARE", "Counting", "Data", "profile", "profile_batches", "profile_parts", "variants_of"]
 
 MOST_NAMES: Final = 1024
 
@@ -137,22 +137,12 @@ class _Counting:
     def run(self, columns: Iterable[Callable[[], Column]], threads: int) -> Profile:
         # What makes a column, a parser for example, has threads of its own.
         made = in_order(lambda make: make(), columns, threads)
-        for rows in in_order(self.count, self.numbered(made), threads):
+        for rows in in_order(self.count, _numbered(made), threads):
             self.on_rows(rows)
         parts: list[Profile] = []
         while not self.builders.empty():
             parts.append(self.builders.get().profile())
         return merge(parts) if parts else empty()
-
-    def numbered(self, columns: Iterable[Column]) -> Iterator[tuple[VariantSlice, int]]:
-        before = 0
-        for column in columns:
-            for chunk in chunks_of(column):
-                variants = variant_children(chunk)
-                size = int(variants.value.offsets[-1] - variants.value.offsets[0])
-                for first, last in slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE):
-                    yield variants.slice(first, last), before + first
-                before += len(variants)
 
     def count(self, task: tuple[VariantSlice, int]) -> int:
         part, first = task
@@ -164,6 +154,35 @@ class _Counting:
         builder.add(part, first, None if self.sample == 1 else _chosen(part, self.sample, first))
         self.builders.put(builder)
         return len(part)
+
+
+def _numbered(columns: Iterable[Column], before: int = 0) -> Iterator[tuple[VariantSlice, int]]:
+    """Slices of columns, with the number of rows before each."""
+    for column in columns:
+        for chunk in chunks_of(column):
+            variants = variant_children(chunk)
+            size = int(variants.value.offsets[-1] - variants.value.offsets[0])
+            for first, last in slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE):
+                yield variants.slice(first, last), before + first
+            before += len(variants)
+
+
+class Counting:
+    """The profile of a variant column that comes a part at a time, and only once: names of objects with too many are not exact."""
+
+    def __init__(self, most_names: int = MOST_NAMES) -> None:
+        self.builder = Builder(most_names, SHARE, {})
+        self.rows = 0
+
+    def add(self, column: Column) -> None:
+        """Count some rows."""
+        for part, first in _numbered([column], self.rows):
+            self.builder.add(part, first, None)
+        self.rows += len(column)
+
+    def profile(self) -> Profile:
+        """What was counted so far; nothing can be added after that."""
+        return self.builder.profile()
 
 
 def _chosen(part: VariantSlice, share: float, first: int) -> Bytes:

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import pickle
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,9 @@ from pyspark.sql import datasource as api
 from pyspark.sql.types import StructType
 
 from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.profiles.folding import folded
 from varquet.profiles.plan import Plan
+from varquet.profiles.profiling import MOST_NAMES
 from varquet.queries.dataset import find_files
 from varquet.queries.expressions import IsNull, Not, Operand, Predicate
 from varquet.queries.grammar import parse_predicate
@@ -29,6 +32,7 @@ from varquet.queries.scanning import Scan, scan
 from varquet.spark.arrow import arrow_schema_of, as_spark_batch, spark_schema_of
 from varquet.spark.jobs import Keys, Part, WriteJob, keys_of, plan_of
 from varquet.spark.parsing import Parsing
+from varquet.spark.profiling import merged
 from varquet.spark.tasks import partition_number
 from varquet.spark.writing import write_part
 from varquet.tables.directory import DirectoryTable, StagedFile
@@ -42,7 +46,7 @@ __all__ = ["VarquetSource"]
 _READ_OPTIONS: Final = {"path", "select", "where", "column"}
 _WRITE_OPTIONS: Final = {
     "path", "plan", "schemas", "json_columns", "partition_by", "sort_by", "mode", "on_error", "duplicate_keys", "file_bytes", "layout",
-    "compression", "compression_level", "row_group_rows", "query", "staged", "checkpointlocation",
+    "compression", "compression_level", "row_group_rows", "query", "staged", "evolve", "checkpointlocation",
 }  # fmt: skip
 
 
@@ -66,6 +70,8 @@ class VarquetSource(api.DataSource):
         return _Writer(_Writing.of(self.options, schema), overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> api.DataSourceStreamWriter:  # noqa: N802
+        if "staged" in self.options:
+            return _StagedWriter(self.options)
         return _StreamWriter(_Writing.of(self.options, schema), _query_of(self.options))
 
 
@@ -410,6 +416,41 @@ class _StreamWriter(api.DataSourceStreamArrowWriter):
 
     def abort(self, messages: list[api.WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         for job in {self.job, *(job for job, _ in _parts_of(messages))}:
+            self.table.abort(job)
+
+
+class _StagedWriter(api.DataSourceStreamArrowWriter):
+    """Commits what `write_stream` has written: its rows say which files there are. A plan follows from what was counted."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        given = _checked(options, _WRITE_OPTIONS)
+        self.table = DirectoryTable(Folder.at(given["path"]))
+        self.query = _query_of(options)
+        self.evolves = given.get("evolve") == "true"
+        self.given = given.get("plan")
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> api.WriterCommitMessage:
+        return _Message([pickle.loads(value) for batch in iterator for value in batch.column("result").to_pylist()])
+
+    def commit(self, messages: list[api.WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        parts = _parts_of(messages)
+        plan = self._next_plan([part for _, part in parts])
+        commit_batch(self.table, self.query, batchId, parts or [(Job.begin(), Part())], plan)
+
+    def _next_plan(self, parts: Sequence[Part]) -> str | None:
+        """The plan of the table from now on: the one that it has, else the one that was given, and what this batch makes of it."""
+        text = self.table.plan() or self.given
+        names = sorted({name for part in parts for name in part.profiles})
+        found = {name: folded(merged([part.profiles[name] for part in parts if name in part.profiles]), MOST_NAMES) for name in names}
+        if text is None:
+            return Plan.from_profiles(found).to_json() if found else None
+        if not self.evolves:
+            return text
+        before = Plan.from_json(text)
+        return before.evolve({name: profile for name, profile in found.items() if name in before.columns})[0].to_json()
+
+    def abort(self, messages: list[api.WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        for job in {job for job, _ in _parts_of(messages)}:
             self.table.abort(job)
 
 

@@ -23,7 +23,7 @@ import varquet
 from varquet import errors
 from varquet.errors import VarquetError
 
-__all__ = ["described", "mapped", "parallelism", "partition_number", "run_numbered", "run_over", "translated_errors"]
+__all__ = ["described", "parallelism", "partition_number", "run_numbered", "run_over", "translated_errors", "with_versions_checked"]
 
 _RESULT: Final = "result binary"
 _RAISED: Final = re.compile(r"^varquet\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\tat |\nDriver stacktrace|\Z)", re.MULTILINE | re.DOTALL)
@@ -42,15 +42,13 @@ def run_numbered(
     """
     if not count:
         return []
-    expected = _versions()
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _check_versions(expected)
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield _result(task(number) if merge is not None else (number, task(number)))
 
-    results = spark.range(0, count, 1, count).mapInArrow(work, _RESULT)
+    results = spark.range(0, count, 1, count).mapInArrow(with_versions_checked(work), _RESULT)
     if merge is not None:
         return _collect(spark, _merged(results, merge, count), what)
     return [result for _, result in sorted(_collect(spark, results, what), key=lambda pair: pair[0])]
@@ -60,7 +58,11 @@ def run_over(
     frame: DataFrame, task: Callable[[Iterator[pa.RecordBatch], int], Any], what: str, *, merge: Callable[[list[Any]], Any] | None = None
 ) -> list[Any]:
     """The results of a task over the rows of each partition of a DataFrame, which it is given with the partition's number."""
-    results = mapped(frame, task)
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield _result(task(batches, partition_number()))
+
+    results = frame.mapInArrow(with_versions_checked(work), _RESULT)
     if merge is not None:
         results = _merged(results, merge, _partitions(frame))
     return _collect(frame.sparkSession, results, what)
@@ -89,15 +91,17 @@ def _partitions(frame: DataFrame) -> int:
         return _MOST_RESULTS + 1
 
 
-def mapped(frame: DataFrame, task: Callable[[Iterator[pa.RecordBatch], int], Any]) -> DataFrame:
-    """A DataFrame of the pickled results of a task over each partition."""
+def with_versions_checked(
+    work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The same work for an executor, which makes sure first that what runs there is what the driver runs."""
     expected = _versions()
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def checked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _check_versions(expected)
-        yield _result(task(batches, partition_number()))
+        yield from work(batches)
 
-    return frame.mapInArrow(work, _RESULT)
+    return checked
 
 
 def partition_number() -> int:

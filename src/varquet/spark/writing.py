@@ -17,6 +17,7 @@ from varquet.parquet.sources import DuplicateKeys
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
+from varquet.profiles.profiling import Counting
 from varquet.profiles.profiling import profile as profile_here
 from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, keys_of, plan_of
 from varquet.spark.parsing import Parsing
@@ -108,11 +109,24 @@ def write(
     return job.run(work, parsing.schema, settings, given, changes)
 
 
-def write_part(batches: Iterator[pa.RecordBatch], number: int, *, table: Table, job: Job, settings: Settings, parsing: Parsing) -> Part:
-    """Write the rows of one partition; it runs on an executor. Without a plan, its first rows tell how Variants are shredded."""
+def write_part(
+    batches: Iterator[pa.RecordBatch],
+    number: int,
+    *,
+    table: Table,
+    job: Job,
+    settings: Settings,
+    parsing: Parsing,
+    counts: bool = False,
+) -> Part:
+    """Write the rows of one partition; it runs on an executor. Without a plan, its first rows tell how Variants are shredded.
+
+    With `counts` what is in the Variant columns is counted on the way.
+    """
     writer: TableWriter | None = None
     quarantine = QuarantineWriter(table, job, f"part-{number:05d}-{job.token}-{secrets.token_hex(4)}")
     part = Part()
+    counting = {name: Counting() for name in parsing.variants if counts}
 
     def parsed() -> Iterator[pa.RecordBatch]:
         before = 0
@@ -120,6 +134,8 @@ def write_part(batches: Iterator[pa.RecordBatch], number: int, *, table: Table, 
             found = parsing.parse(batch, f"partition {number}", before)
             before += batch.num_rows
             found.count(part, quarantine)
+            for name, column in counting.items():
+                column.add(found.rows.column(name))
             yield found.rows
 
     try:
@@ -134,6 +150,7 @@ def write_part(batches: Iterator[pa.RecordBatch], number: int, *, table: Table, 
             writer.write(batch)
         part.files += [] if writer is None else writer.close()
         part.quarantine += quarantine.close()
+        part.profiles |= {name: column.profile().to_bytes() for name, column in counting.items()}
     except BaseException:
         quarantine.abort()
         if writer is not None:
