@@ -1,129 +1,130 @@
-"""Show what varquet does: sample events as JSON to shredded Parquet, what is in it, and what a path costs to read.
+"""The main job, on local Spark: sample events as raw JSON to a shredded table, and what one query costs before and after.
 
-python scripts/demo.py [--rows 100000] [--into demo]
+python scripts/demo.py [--rows 200000] [--into demo] [--master 'local[2]']
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Any
 
 import varquet as vq
 from varquet import samples
+from varquet import spark as vqs
+from varquet.spark.sessions import start_session
 
-T = TypeVar("T")
-
-SCHEMA = (
-    "id bigint, ts string, type string, session string, amount decimal(9,2), score decimal(9,4), "
-    "user struct<id: bigint, name: string, email: string, plan: string, geo: struct<lat: decimal(9,6), lon: decimal(9,6), "
-    "country: string>>, device struct<os: string, ver: string>, items array<struct<sku: string, qty: bigint, price: decimal(9,2)>>, "
-    "tags array<string>"
-)
-COMPARED = 1_000
-PATH = "$.user.geo.country"
-# Where the standard's layout has the typed values of that path.
-LEAF = "event.typed_value.user.typed_value.geo.typed_value.country.typed_value"
+QUERY = "country, count(*) AS orders, sum(amount) AS amount FROM {} WHERE type = 'purchase' AND amount > 100 GROUP BY country"
+PATHS = {"type": "$.type string", "amount": "$.amount decimal(18,2)", "country": "$.user.geo.country string"}
+SHOWN_PATHS = 12
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Show what varquet does.")
-    parser.add_argument("--rows", type=int, default=100_000, help="how many sample events (default: 100000)")
+    parser = argparse.ArgumentParser(description="Show what varquet does on Spark.")
+    parser.add_argument("--rows", type=int, default=200_000, help="how many sample events (default: 200000)")
     parser.add_argument("--into", type=Path, default=Path("demo"), help="where the files go (default: demo)")
+    parser.add_argument("--master", default="local[2]", help="where Spark runs (default: local[2])")
     options = parser.parse_args()
-    options.into.mkdir(parents=True, exist_ok=True)
+    folder: Path = options.into
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    raw, table, text, whole = (folder / name for name in ("events.ndjson", "events", "events-as-text", "events-unshredded"))
+    with raw.open("wb") as file:
+        for event in samples.generate("events", options.rows):
+            file.write(event + b"\n")
+        file.write(b'{"id": 1, "type": "purch\n')  # what a crashed producer leaves
 
-    lines = pa.array(samples.generate("events", options.rows), pa.binary()).cast(pa.string())
-    ndjson = options.into / "events.ndjson"
-    ndjson.write_text("".join(f"{line}\n" for line in lines.to_pylist()), encoding="utf-8")
-    size = ndjson.stat().st_size
+    spark = start_session(options.master, "varquet demo")
+    print(f"\n{options.rows:,} sample events, {raw.stat().st_size:,} bytes of JSON.")
+    print(f"varquet ingest {raw} {table} --spark '{options.master}'\n")
+    report = vqs.ingest(spark, raw, str(table))
+    width = max(len(label) for label, _ in report.lines())
+    for label, line in report.lines():
+        print(f"  {label.ljust(width)}  {line}")
 
-    column, parse_seconds = timed(lambda: vq.parse_json(lines, shared_metadata=True))
-    table = pa.table([column], schema=pa.schema([vq.variant_field("event", shared_metadata=True)]))
-    text, whole, shredded = (options.into / name for name in ("events-as-text.parquet", "events-unshredded.parquet", "events.parquet"))
-    pq.write_table(pa.table({"event": lines}), text, compression="zstd")
-    vq.write(table, whole, overwrite=True)
-    _, write_seconds = timed(lambda: vq.write(table, shredded, {"event": SCHEMA}, overwrite=True))
-    back, read_seconds = timed(lambda: vq.read(shredded)["event"])
-    if events(back.slice(0, COMPARED)) != events(column.slice(0, COMPARED)):
-        raise SystemExit("the events read back from Parquet are not the events written")
+    spark.read.text(str(raw)).write.option("compression", "zstd").parquet(str(text))
+    vqs.ingest(spark, raw, str(whole), {})
+    spark.read.parquet(str(text)).createOrReplaceTempView("text")
+    spark.read.parquet(str(whole)).createOrReplaceTempView("whole")
+    vqs.view(spark, str(table), PATHS, name="shredded")
+    get = ", ".join(f"try_variant_get(v, '{path.split()[0]}', '{path.split()[1]}') AS {name}" for name, path in PATHS.items())
+    asked = {
+        "JSON text in Parquet": f"(SELECT {get} FROM (SELECT try_parse_json(value) AS v FROM text))",
+        "unshredded Variants": f"(SELECT {get} FROM whole)",
+        "shredded, through a view": "shredded",
+    }
+    found = {what: measured(spark, "SELECT " + QUERY.format(source)) for what, source in asked.items()}
+    answers = [rows for rows, _, _ in found.values()]
+    if not answers[0] or any(rows != answers[0] for rows in answers):
+        raise SystemExit("the query has not the same answer from all tables")
 
-    stored = vq.read(whole)["event"]
-    from_text, text_seconds = timed(lambda: vq.extract(vq.parse_json(pq.read_table(text)["event"]), PATH, "string"))
-    from_whole, whole_seconds = timed(lambda: vq.extract(vq.read(whole)["event"], PATH, "string"))
-    from_leaf, leaf_seconds = timed(lambda: pq.ParquetFile(shredded).read(columns=[LEAF]))
-    leaf = from_leaf["event"].combine_chunks()
-    for name in LEAF.split(".")[1:]:
-        leaf = leaf.field(name)
-    if not (from_text.combine_chunks() == from_whole.combine_chunks() == leaf):
-        raise SystemExit(f"{PATH} is not the same from all files")
-
-    print(f"{options.rows:,} sample events: JSON text -> Variants -> shredded Parquet")
-    print(f"(read back and compared with what was written, value by value: the first {min(COMPARED, options.rows):,})\n")
-    files = {"JSON text": ndjson, "JSON text in Parquet": text, "Variants in Parquet": whole, "shredded Variants in Parquet": shredded}
-    sizes = {what: path.stat().st_size for what, path in files.items()}
-    show(("", "bytes", "share"), [(what, f"{used:,}", share(used, size)) for what, used in sizes.items()])
+    print(f"\nOne query:\n  SELECT {QUERY.format('events')}\n")
+    slowest = max(seconds for _, seconds, _ in found.values())
+    sizes = {what: size_of(path) for what, path in zip(asked, (text, whole, table), strict=True)}
     show(
-        ("", "seconds", "rows/s", "MB/s of JSON"),
+        ("table", "bytes on disk", "bytes read", "seconds", "times as fast"),
         [
-            speed("parse_json", options.rows, size, parse_seconds),
-            speed("write, shredded", options.rows, size, write_seconds),
-            speed("read all of it", options.rows, size, read_seconds),
-            speed("to_json", options.rows, size, timed(lambda: vq.to_json(stored))[1]),
+            (what, f"{sizes[what]:,}", "-" if read is None else f"{read:,}", f"{seconds:.2f}", f"{slowest / seconds:.1f}")
+            for what, (_, seconds, read) in found.items()
         ],
     )
+    show(("country", "orders", "amount"), [(str(row[0]), f"{row[1]:,}", f"{row[2]:,}") for row in answers[0][:5]])
+    paths = sorted(vq.inspect(table).paths.to_pylist(), key=lambda path: -path["compressed_bytes"])[:SHOWN_PATHS]
     show(
-        (f"{PATH} of all events", "seconds", "times as fast"),
-        [
-            ("from JSON text in Parquet", f"{text_seconds:.4f}", "1"),
-            ("from Variants in Parquet", f"{whole_seconds:.4f}", f"{text_seconds / whole_seconds:.0f}"),
-            ("from its own column", f"{leaf_seconds:.4f}", f"{text_seconds / leaf_seconds:.0f}"),
-        ],
-    )
-    found = vq.inspect(shredded).paths.to_pylist()
-    show(
-        (f"what is where in {shredded}", "type", "typed", "elsewhere", "bytes", "min", "max"),
+        (f"the largest paths of {table}", "type", "typed", "elsewhere", "bytes"),
         [
             (
                 path["path"],
-                path["type"],
+                path["type"] or "",
                 share(path["typed"], path["rows"]),
                 share(path["residual"], path["rows"]),
                 f"{path['compressed_bytes']:,}",
-                *((path[bound] or "")[:26] for bound in ("min", "max")),
             )
-            for path in found
+            for path in paths
         ],
     )
-    print(f"Look at it: {options.into}/, or\n  .venv/bin/varquet inspect {shredded}\n  .venv/bin/varquet cat {shredded} | head -3")
-    print(f"  .venv/bin/varquet query {shredded} -s '$.user.id bigint' -s '$.items' -w \"$.type = 'purchase' and $.amount > 100\" -n 5")
+    print(f"Look at it: {folder}/, or")
+    for command in (
+        f"inspect {table}",
+        f"cat {table} | head -3",
+        f"""query {table} -s '$.user.id bigint' -s '$.items' -w "$.type = 'purchase' and $.amount > 100" -n 5""",
+        f"""query {table}/_quarantine -s file -s line -s reason""",
+    ):
+        print(f"  .venv/bin/varquet {command}")
+    spark.stop()
 
 
-def events(column: pa.ChunkedArray | pa.Array) -> list[vq.Variant]:
-    return [vq.Variant(row["metadata"], row["value"]) for row in column.to_pylist()]
-
-
-def timed(work: Callable[[], T]) -> tuple[T, float]:
-    """What a call returns, and the seconds of its fastest run of three."""
-    best = float("inf")
+def measured(spark: Any, query: str) -> tuple[list[Any], float, int | None]:
+    """The answer of a query in order, the seconds of its fastest run of three, and the bytes that Spark has read for it."""
+    best, read, rows = float("inf"), None, []
     for _ in range(3):
-        started = time.perf_counter()
-        result = work()
+        before, started = bytes_read(spark), time.perf_counter()
+        rows = spark.sql(query).collect()
         best = min(best, time.perf_counter() - started)
-    return result, best
+        after = bytes_read(spark)
+        read = None if before is None or after is None else after - before
+    return sorted(rows, key=lambda row: (-row[1], str(row[0]))), best, read
+
+
+def bytes_read(spark: Any) -> int | None:
+    """All bytes that the JVM has read so far; None where the system does not tell."""
+    process = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+    try:
+        lines = Path(f"/proc/{process}/io").read_text().splitlines()
+    except OSError:
+        return None
+    return int(dict(line.split(": ") for line in lines)["rchar"])
+
+
+def size_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*.parquet") if "_quarantine" not in file.parts)
 
 
 def share(size: int, of: int) -> str:
-    return f"{100 * size / of:.0f} %"
-
-
-def speed(what: str, rows: int, size: int, seconds: float) -> tuple[str, str, str, str]:
-    return what, f"{seconds:.4f}", f"{rows / seconds:,.0f}", f"{size / seconds / 1e6:,.0f}"
+    return f"{100 * size / max(1, of):.0f} %"
 
 
 def show(head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:

@@ -259,4 +259,4 @@ def test_reports_say_what_was_done(spark: SparkSession, tmp_path: Path) -> None:
     assert report.typed == {"$.a": 0.75}
     assert json.loads(json.dumps(report.to_dict()))["schemas"] == {"v": "a bigint"}
     shown = dict(report.lines())
-    assert shown["rows"] == "100 in 1 file" and shown["typed $.a"].startswith("75.0%") and shown["quarantine"].startswith("1 records")
+    assert shown["rows"] == "100 in 1 file" and shown["typed $.a"].startswith("75.0%") and shown["quarantine"].startswith("1 not JSON, in ")

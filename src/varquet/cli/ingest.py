@@ -1,4 +1,4 @@
-"""`varquet ingest`: NDJSON, JSON text or Variants to one Parquet file with a shredded Variant column."""
+"""`varquet ingest`: NDJSON, JSON text or Variants to one Parquet file with a shredded Variant column; or, on Spark, to a table."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from varquet.parquet.sources import Batch, Refused, Source
     from varquet.profiles.plan import Plan
     from varquet.schema import ShreddingSchema
+    from varquet.spark.jobs import OnError as OnErrorOnSpark
 
-__all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "OnError", "ingest"]
+__all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "ModeChoice", "OnError", "ingest"]
 
 EXAMPLE: Final = (
     'Example: varquet ingest events.ndjson events.parquet --schema "id bigint, type string, user struct<id: bigint, plan: string>"'
@@ -36,6 +37,17 @@ class OnError(enum.StrEnum):
 
     RAISE = "raise"
     NULL = "null"
+    QUARANTINE = "quarantine"
+
+
+class ModeChoice(enum.StrEnum):
+    """What becomes of the rows that a table has."""
+
+    APPEND = "append"
+    OVERWRITE = "overwrite"
+    OVERWRITE_PARTITIONS = "overwrite-partitions"
+    ERROR = "error"
+    IGNORE = "ignore"
 
 
 class DuplicateKeys(enum.StrEnum):
@@ -70,7 +82,9 @@ def ingest(
             metavar="SRC", help="NDJSON or Parquet: files (also .gz, .zst), folders or globs; - is NDJSON on stdin.", show_default=False
         ),
     ],
-    dest: Annotated[Path, typer.Argument(metavar="DEST", help="The Parquet file to write.", show_default=False)],
+    dest: Annotated[
+        str, typer.Argument(metavar="DEST", help="The Parquet file to write; with --spark the folder of a table.", show_default=False)
+    ],
     schema: Annotated[
         str | None,
         typer.Option(
@@ -93,7 +107,13 @@ def ingest(
         str | None,
         typer.Option("--output-column", help="The name of the Variant column in DEST.", show_default="v, or that of the Parquet column"),
     ] = None,
-    on_error: Annotated[OnError, typer.Option(help="Stop at text that is not JSON, or make it an SQL NULL and count it.")] = OnError.RAISE,
+    on_error: Annotated[
+        OnError | None,
+        typer.Option(
+            help="Stop at text that is not JSON, make it an SQL NULL and count it, or (with --spark) set it apart.",
+            show_default="raise; with --spark quarantine",
+        ),
+    ] = None,
     duplicate_keys: Annotated[
         DuplicateKeys, typer.Option(help="A field name that occurs twice in an object is an error, or its last value counts.")
     ] = DuplicateKeys.ERROR,
@@ -108,6 +128,22 @@ def ingest(
         int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="VARQUET_THREADS or all cores")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace DEST if it exists.")] = False,
+    spark: Annotated[
+        str | None,
+        typer.Option(
+            "--spark", metavar="MASTER", help="Run on Spark: local[*], local[4], spark://host:7077.", show_default="in this process"
+        ),
+    ] = None,
+    mode: Annotated[ModeChoice, typer.Option(help="With --spark: what becomes of the rows that the table has.")] = ModeChoice.APPEND,
+    partition_by: Annotated[
+        list[str] | None,
+        typer.Option("--partition-by", metavar="PATH", help='With --spark: folders by a path, as "$.type string"; can be given again.'),
+    ] = None,
+    sort_by: Annotated[
+        list[str] | None,
+        typer.Option("--sort-by", metavar="PATH", help='With --spark: the order within files, as "$.user.id bigint"; can be given again.'),
+    ] = None,
+    evolve: Annotated[bool, typer.Option("--evolve", help="With --spark: adapt the table's plan to the data.")] = False,
     as_json: JsonSwitch = False,
 ) -> None:
     """Write NDJSON, a column of JSON text or a Variant column as a Parquet file with a shredded Variant column.
@@ -115,8 +151,25 @@ def ingest(
     Without --schema or --plan the data is read twice: first to see which paths are worth a column, as `varquet analyze` does. (What
     comes from stdin cannot be, and stays whole, as with --unshredded.) Whatever the schema does not name is kept. Other columns of
     Parquet files are kept as they are. DEST appears when it is complete; inputs larger than memory are fine.
+
+    With --spark the work is done by Spark, and DEST is a table: a folder of Parquet files, to which rows are added with the plan that it
+    has. Texts that are not JSON go to its folder _quarantine, with file, line, offset and reason.
     """
-    target = check_new_file(dest, force=force)
+    out = Output.choose(as_json=as_json)
+    if sum((schema is not None, plan is not None, unshredded)) > 1:
+        raise VarquetError("expected one of --schema, --plan and --unshredded, got several", hint="varquet ingest --help")
+    if spark is not None:
+        _ingest_on_spark(
+            out, spark, sources, dest, schema, plan, unshredded=unshredded, column=output_column or column, on_error=on_error,
+            duplicate_keys=duplicate_keys, layout=layout, compression=compression, row_group_rows=row_group_rows,
+            mode=ModeChoice.OVERWRITE if force else mode, partition_by=partition_by, sort_by=sort_by, evolve=evolve,
+        )  # fmt: skip
+        return
+    if partition_by or sort_by or evolve or mode is not ModeChoice.APPEND or on_error is OnError.QUARANTINE:
+        raise VarquetError(
+            "expected --spark with options for tables, got them without it", hint="--spark 'local[*]' runs Spark on this machine"
+        )
+    target = check_new_file(Path(dest), force=force)
     # Behind the cheap checks: help and wrong calls need no Arrow.
     from varquet.cli.schemas import read_schema
     from varquet.columns.threads import thread_count
@@ -124,23 +177,21 @@ def ingest(
     from varquet.parquet.writer import ROW_GROUP_ROWS, FileWriter
     from varquet.schema import ShreddingSchema
 
-    out = Output.choose(as_json=as_json)
-    if sum((schema is not None, plan is not None, unshredded)) > 1:
-        raise VarquetError("expected one of --schema, --plan and --unshredded, got several", hint="varquet ingest --help")
     shredding = ShreddingSchema.value() if schema is None else read_schema(schema)
     started = time.monotonic()
     count = thread_count(threads)
     source = open_source(
         find_sources(sources), column=column, output_column=output_column, duplicate_keys=duplicate_keys.value, threads=count
     )
+    stop = on_error is not OnError.NULL
     pinned = None
     if plan is not None:
         pinned = _planned(plan, source.column)
         shredding = pinned.schemas[source.column]
     elif schema is None and not unshredded and source.can_be_read_again:
         with out.progress("counting", source.size) as advance:
-            shredding = _chosen(source, on_error, advance, count)
-    found = _Found(stop=on_error is OnError.RAISE)
+            shredding = _chosen(source, stop, advance, count)
+    found = _Found(stop=stop)
     with (
         out.progress("ingesting", source.size) as advance,
         FileWriter(
@@ -162,7 +213,7 @@ def ingest(
     speed = size / 1e6 / max(seconds, 1e-9)
     out.result(
         {
-            "path": str(dest),
+            "path": dest,
             "rows": written.rows,
             "row_groups": written.row_groups,
             "bytes_in": size,
@@ -177,7 +228,7 @@ def ingest(
             "first_errors": [dataclasses.asdict(one) for one in first],
         },
         [
-            ("path", str(dest)),
+            ("path", dest),
             ("rows", f"{written.rows:,} in {written.row_groups:,} row group{'' if written.row_groups == 1 else 's'}"),
             ("read", f"{size:,} bytes"),
             ("written", f"{written.size:,} bytes"),
@@ -187,6 +238,74 @@ def ingest(
             *(("", str(one.error())) for one in first),
         ],
     )
+
+
+def _ingest_on_spark(
+    out: Output,
+    master: str,
+    sources: list[str],
+    dest: str,
+    schema: str | None,
+    plan: Path | None,
+    *,
+    unshredded: bool,
+    column: str | None,
+    on_error: OnError | None,
+    mode: ModeChoice,
+    partition_by: list[str] | None,
+    sort_by: list[str] | None,
+    duplicate_keys: DuplicateKeys,
+    layout: LayoutChoice,
+    compression: Compression,
+    row_group_rows: int | None,
+    evolve: bool,
+) -> None:
+    try:
+        from varquet.spark import ingest as ingest_into_table
+        from varquet.spark.sessions import start_session
+    except ModuleNotFoundError as error:
+        raise VarquetError(f"expected the package {error.name}, which is not installed", hint="pip install 'varquet[spark]'") from None
+    from varquet.cli.schemas import read_schema
+    from varquet.parquet.sources import STDIN
+    from varquet.parquet.writer import ROW_GROUP_ROWS
+    from varquet.profiles.plan import Plan
+
+    if STDIN in sources:
+        raise VarquetError("expected files, got stdin, which Spark's workers cannot read", hint="write it to a file first")
+    given: Plan | dict[str, ShreddingSchema] | None = None
+    if plan is not None:
+        given = Plan.load(plan)
+    elif schema is not None:
+        given = {column or "v": read_schema(schema)}
+    elif unshredded:
+        given = {}
+    errors: dict[OnError | None, OnErrorOnSpark] = {
+        None: "quarantine",
+        OnError.QUARANTINE: "quarantine",
+        OnError.RAISE: "fail",
+        OnError.NULL: "null",
+    }
+    session = start_session(master, "varquet ingest")
+    try:
+        report = ingest_into_table(
+            session,
+            sources,
+            dest,
+            given,
+            column=column,
+            partition_by=partition_by or (),
+            sort_by=sort_by or (),
+            mode=mode.value,
+            on_error=errors[on_error or OnError.QUARANTINE],
+            duplicate_keys=duplicate_keys.value,
+            evolve=evolve,
+            row_group_rows=row_group_rows or ROW_GROUP_ROWS,
+            layout=layout.value,
+            compression=compression.value,
+        )
+    finally:
+        session.stop()
+    out.result(report.to_dict(), report.lines())
 
 
 def _planned(path: Path, column: str) -> Plan:
@@ -200,12 +319,12 @@ def _planned(path: Path, column: str) -> Plan:
     return Plan({column: found.columns[column]}, found.step)
 
 
-def _chosen(source: Source, on_error: OnError, advance: Callable[[int], None], threads: int) -> ShreddingSchema:
+def _chosen(source: Source, stop: bool, advance: Callable[[int], None], threads: int) -> ShreddingSchema:
     """The schema for what a source holds."""
     from varquet.profiles.policies import choose
     from varquet.profiles.profiling import profile_batches
 
-    counted = profile_batches(lambda: source.columns(advance, stop=on_error is OnError.RAISE), threads=threads)
+    counted = profile_batches(lambda: source.columns(advance, stop=stop), threads=threads)
     return choose(counted).schema
 
 

@@ -161,7 +161,7 @@ def plain(array: pa.Array) -> pa.Array:
     if pa.types.is_run_end_encoded(kind):
         return plain(pc.run_end_decode(array))
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
-        return array.cast(pa.large_binary())
+        return array.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
     if pa.types.is_null(kind):
         return array.cast(pa.binary())
     return array

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -103,7 +104,7 @@ class Report:
             *columns,
             *((change.kind, f"{change.path} {change.after or change.before}: {change.reason}") for change in self.changes),
             *((f"typed {path}", f"{share:.1%}, the others are in the residual") for path, share in sorted(mixed.items())),
-            *([("quarantine", f"{self.quarantined:,} records that are not JSON are in {self.quarantine}")] if self.quarantined else []),
+            *([("quarantine", f"{self.quarantined:,} not JSON, in {self.quarantine}")] if self.quarantined else []),
             *([("nulls", f"{self.nulls:,} texts that are not JSON became SQL NULL")] if self.nulls else []),
             *(("", text) for text in self.first_refused),
         ]
@@ -169,12 +170,22 @@ class WriteJob:
         self, work: Callable[[Job], list[Part]], schema: pa.Schema, settings: Settings, plan: Plan, changes: Sequence[Change] = ()
     ) -> Report:
         """Let tasks write, and commit what they have written."""
+        with self.aborted_on_error():
+            return self.commit(work(self.job), schema, settings, plan, changes)
+
+    @contextlib.contextmanager
+    def aborted_on_error(self) -> Iterator[None]:
+        """Whatever goes wrong within this leaves the table as it was."""
         try:
-            parts = work(self.job)
-            return self.commit(parts, schema, settings, plan, changes)
+            yield
         except BaseException:
             self.table.abort(self.job)
             raise
+
+    def put(self, files: Sequence[StagedFile], plan: Plan | None) -> list[str]:
+        """Put files in place, as the mode says; the paths of those that went for them."""
+        recorded = None if plan is None else plan.to_json()
+        return self.table.commit(self.job, files, _REPLACED.get(self.mode, "nothing"), plan=recorded)
 
     def commit(
         self, parts: Sequence[Part], schema: pa.Schema, settings: Settings, plan: Plan | None, changes: Sequence[Change] = ()

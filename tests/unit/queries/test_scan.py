@@ -17,6 +17,7 @@ import varquet as vq
 from varquet.errors import UnsupportedTypeError
 from varquet.parquet.footer import patch_file
 from varquet.parquet.pages import read_pages
+from varquet.profiles.plan import ColumnPlan, Plan
 from varquet.queries import opened
 from varquet.queries.scanning import Scan
 
@@ -368,3 +369,13 @@ def test_pages_that_are_not_in_line_are_read_whole(tmp_path: Path, monkeypatch: 
         patch_file(tmp_path / f"{name}.parquet", [("v",)])
         made = vq.scan(tmp_path / f"{name}.parquet").where("$.a = 57").table()
         assert [json.loads(text) for text in vq.to_json(made["v"]).to_pylist()] == [EVENTS[57]]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_typed_text_of_any_arrow_type_is_cast_alike(tmp_path: Path, kind: pa.DataType) -> None:
+    fields = [pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary()), pa.field("typed_value", kind)]
+    children = [pa.array([b"\x01\x00\x00"] * 2), pa.nulls(2, pa.binary()), pa.array(["12", "x"], kind)]
+    pq.write_table(pa.table({"v": pa.StructArray.from_arrays(children, fields=fields)}), tmp_path / "file.parquet")
+    plan = Plan({"v": ColumnPlan(vq.ShreddingSchema.parse("string"))})
+    query = vq.scan(tmp_path / "file.parquet", plan=plan).select({"n": "$ bigint", "d": "$ double", "s": "$ string"})
+    assert query.table().to_pylist() == [{"n": 12, "d": 12.0, "s": "12"}, {"n": None, "d": None, "s": "x"}]

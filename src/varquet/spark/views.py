@@ -1,0 +1,258 @@
+"""`view`: a shredded table as a DataFrame of typed columns, from which Spark reads only the columns, row groups and pages it needs.
+
+Spark's own reader puts whole Variants together before it looks at a path. A view reads the columns of the file instead:
+
+    files of one shape, no residual can hold anything     one scan of typed columns
+    some residual beside a typed column holds something   two scans: of rows in which all of them are null, of typed columns;
+                                                          and of the other rows, whose residuals are decoded in Python
+    names that differ in case only                        Spark's own reader
+
+and is the union of these. Which files are read how is decided by their footers when the view is made.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession, functions, types
+
+from varquet.columns.threads import in_order
+from varquet.errors import UnsupportedTypeError
+from varquet.parquet.files import locate
+from varquet.queries.binding import no_column
+from varquet.queries.dataset import FoundFile, Source, find_files
+from varquet.queries.expressions import Operand, Query
+from varquet.queries.in_files import FilesSource
+from varquet.queries.scanning import Scan, Selection
+from varquet.spark.tasks import run_numbered
+from varquet.spark.view_access import FileFacts, Reading, Shape, facts_of
+from varquet.spark.view_columns import Tree, column_at, computed, native, put, residual, spark_type, struct_of, tree_of_shape
+
+__all__ = ["view"]
+
+_CONF: Final = "spark.sql.parquet.ignoreVariantAnnotation"
+# So many footers are read by the driver itself, by a few threads; more of them by the workers.
+_FEW_FILES: Final = 64
+_FOOTER_THREADS: Final = 4
+_FILES_PER_TASK: Final = 32
+_GLOB: Final = re.compile(r"([\\*?\[\]{}])")
+
+
+def view(spark: SparkSession, path: Source, columns: Selection, *, column: str | None = None, name: str | None = None) -> DataFrame:
+    """A DataFrame of typed columns over the columns of shredded files; each is what `try_variant_get` gives, at less cost.
+
+        events = view(spark, "events/", {"user": "$.user.id bigint", "geo": "$.user.geo", "day": "day"})
+        events.where("user = 7").select("geo")
+
+    Filters on typed columns skip row groups and pages, and only the columns of the file that a query needs are read. Those on columns
+    that are stored as `float` or `double` skip nothing, because statistics do not tell of NaN and -0.0. The order of rows is not kept.
+
+    The view is of the files as they are now: files that are added later are not in it, and files that are replaced must be looked at
+    by another view.
+
+    The session's `spark.sql.parquet.ignoreVariantAnnotation` is set to true, without which Spark does not read the columns below a
+    Variant; other reads, of Variants too, give what they gave before. While it is false, reading the view fails.
+
+    Args:
+        spark: the session.
+        path: a file, a folder (all *.parquet in it and below), a glob, several of them, or URIs that both Spark and pyarrow know.
+        columns: by name, or as a list, what `Scan.select` takes: a path with a type ("$.user.id bigint") is a column of this type, a path
+            without one a `variant`, and anything else a column of the file or of its Hive partitions as it is.
+        column: the Variant column of paths that do not name one; the only one by default.
+        name: makes a temporary view of this name as well, for SQL.
+    """
+    files = _files(path)
+    found = [file for file, _ in files]
+    select = Scan(FilesSource(found, column, None), Query()).select(columns).query.select
+    if not select:
+        raise UnsupportedTypeError("expected the columns of a view, got none")
+    for operand in select.values():
+        if operand.type is not None:
+            spark_type(operand.type, hint="cast it to another type, or leave the type out for a variant")
+    folders = {one for file in found for one in file.partitions}
+    partitions = frozenset(operand.column or "" for operand in select.values() if operand.path is None) & folders
+    facts = _facts(spark, found, select, column, partitions)
+    uris = [uri for _, uri in files]
+    base = _base(uris) if partitions else None
+    kinds = _ordinary_types(spark, select, facts, uris, partitions, base, column)
+    if not all(one.shape.is_native for one in facts):
+        spark.conf.set(_CONF, "true")
+    frames = [frame for group in _groups(facts, uris) for frame in _frames(spark, group, select, kinds, base)]
+    made = functools.reduce(lambda above, below: above.union(below), frames)
+    if name is not None:
+        made.createOrReplaceTempView(name)
+    return made
+
+
+# Which files there are
+
+
+def _files(source: Source) -> list[tuple[FoundFile, str]]:
+    """The files that a source names, each with the path by which Spark knows it."""
+    if not isinstance(source, (str, os.PathLike)):
+        return [file for one in source for file in _files(one)]
+    text = os.fspath(source)
+    filesystem, there = locate(text)
+    if filesystem is None:
+        return [(found, "file://" + os.path.abspath(found.file.path)) for found in find_files(source)]
+    uri = text.partition("?")[0]
+    if not uri.endswith(there):
+        raise UnsupportedTypeError(f"expected a URI that Spark and pyarrow understand alike, got {text!r}")
+    before = uri[: len(uri) - len(there)]
+    return [(found, before + found.file.path) for found in find_files(source)]
+
+
+def _base(uris: Sequence[str]) -> str:
+    """The folder in which the partitions begin: that of the last name=value folders which follow each other."""
+    bases = set()
+    for uri in uris:
+        folders = uri.split("/")[:-1]
+        end = next((k for k in range(len(folders), 0, -1) if _is_partition(folders[k - 1])), None)
+        while end is not None and _is_partition(folders[end - 1]):
+            end -= 1
+        bases.add("/".join(folders[:end]))
+    if len(bases) != 1:
+        raise UnsupportedTypeError(f"expected partitions below one folder, got {len(bases)}: {', '.join(sorted(bases)[:3])}")
+    return bases.pop()
+
+
+def _is_partition(folder: str) -> bool:
+    return "=" in folder[1:]
+
+
+def _read(spark: SparkSession, uris: Sequence[str], base: str | None, schema: types.StructType | None = None) -> DataFrame:
+    reader = spark.read if base is None else spark.read.option("basePath", base)
+    if schema is not None:
+        reader = reader.schema(schema)
+    # What looks like a glob is a name here.
+    return reader.parquet(*(_GLOB.sub(r"\\\1", uri) for uri in uris))
+
+
+# What their footers say
+
+
+def _facts(
+    spark: SparkSession, files: Sequence[FoundFile], select: Mapping[str, Operand], column: str | None, partitions: frozenset[str]
+) -> list[FileFacts]:
+    if len(files) <= _FEW_FILES:
+        return list(in_order(lambda file: facts_of(file, select, column, partitions), files, _FOOTER_THREADS))
+
+    def read_footers(number: int) -> list[FileFacts]:
+        first = number * _FILES_PER_TASK
+        return [facts_of(file, select, column, partitions) for file in files[first : first + _FILES_PER_TASK]]
+
+    told = run_numbered(spark, read_footers, -(-len(files) // _FILES_PER_TASK), "footers for a view")
+    return [facts for some in told for facts in some]
+
+
+def _ordinary_types(
+    spark: SparkSession,
+    select: Mapping[str, Operand],
+    facts: Sequence[FileFacts],
+    uris: Sequence[str],
+    partitions: frozenset[str],
+    base: str | None,
+    column: str | None,
+) -> dict[str, types.DataType]:
+    """The types of the columns that are no Variants, as Spark tells them; a column that no file has is a mistake."""
+    known: dict[str | None, types.StructType] = {}
+
+    def schema_of(uri: str | None) -> types.StructType:
+        """The schema of a file, or of all with their partitions."""
+        if uri not in known:
+            known[uri] = (_read(spark, uris, base) if uri is None else _read(spark, [uri], None)).schema
+        return known[uri]
+
+    kinds: dict[str, types.DataType] = {}
+    for number, operand in enumerate(select.values()):
+        first = next((uri for uri, one in zip(uris, facts, strict=True) if one.is_there[number]), None)
+        if first is None:
+            raise no_column(operand.column or column or "", schema_of(None).names)
+        if operand.path is None:
+            name = operand.column or ""
+            schema = schema_of(None if name in partitions else first)
+            if name not in schema.names:
+                raise no_column(name, schema.names)
+            kinds[name] = schema[name].dataType
+    return kinds
+
+
+# How they are read
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Files that are read alike."""
+
+    shape: Shape
+    is_held: tuple[bool, ...]
+    uris: tuple[str, ...]
+
+
+def _groups(facts: Sequence[FileFacts], uris: Sequence[str]) -> list[_Group]:
+    """The files by shape; those in which a residual holds something beside a typed column apart from the others."""
+    members: dict[tuple[Shape, bool], list[int]] = {}
+    for number, one in enumerate(facts):
+        members.setdefault((one.shape, bool(_conflicts(one.shape, one.is_held))), []).append(number)
+    return [
+        _Group(
+            shape,
+            tuple(any(facts[number].is_held[k] for number in numbers) for k in range(len(shape.readings))),
+            tuple(uris[number] for number in numbers),
+        )
+        for (shape, _), numbers in members.items()
+    ]
+
+
+def _conflicts(shape: Shape, is_held: Sequence[bool]) -> list[Reading]:
+    """The readings that come from a typed column in some rows and from its residual in others."""
+    pairs = zip(shape.readings, is_held, strict=True)
+    return list(dict.fromkeys(reading for reading, held in pairs if held and reading is not None and reading.is_primitive))
+
+
+def _frames(
+    spark: SparkSession, group: _Group, select: Mapping[str, Operand], kinds: Mapping[str, types.DataType], base: str | None
+) -> list[DataFrame]:
+    readings = group.shape.readings
+    pairs = list(zip(readings, group.is_held, strict=True))
+    paths = [reading for reading in readings if reading is not None and reading.rest is not None]
+    if group.shape.is_native:
+        tree: Tree = {}
+    else:
+        tree = tree_of_shape(paths, frozenset(reading for reading, held in pairs if held and reading is not None))
+    for reading in readings:
+        if reading is not None and reading.rest is None:
+            put(tree, reading.position, kinds[reading.position[0]])
+    if group.shape.is_native:
+        for reading in paths:
+            if not isinstance(tree.get(reading.position[0]), types.DataType):
+                put(tree, reading.position, types.VariantType())
+    frame = _read(spark, group.uris, base, struct_of(tree))
+
+    def selected(*, with_residuals: bool) -> list[Column]:
+        made: list[Column] = []
+        for (name, operand), (reading, held) in zip(select.items(), pairs, strict=True):
+            if reading is None:
+                one = functions.lit(None).cast(types.VariantType() if operand.type is None else spark_type(operand.type))
+            elif reading.rest is None:
+                one = column_at(reading.position)
+                one = one if operand.type is None else one.cast(spark_type(operand.type))
+            elif group.shape.is_native:
+                one = native(reading, operand.type)
+            else:
+                one = computed(reading, operand.type, is_held=held and (with_residuals or not reading.is_primitive))
+            made.append(one.alias(name))
+        return made
+
+    conflicts = [residual(reading) for reading in _conflicts(group.shape, group.is_held)]
+    if not conflicts:
+        return [frame.select(*selected(with_residuals=True))]
+    is_held = functools.reduce(operator.or_, [value.isNotNull() for value in conflicts])
+    is_free = functools.reduce(operator.and_, [value.isNull() for value in conflicts])
+    return [frame.where(is_free).select(*selected(with_residuals=False)), frame.where(is_held).select(*selected(with_residuals=True))]
