@@ -1,4 +1,4 @@
-# make demo    set up and show what varquet does
+# make demo    set up and run the main job on local Spark, with something to look at
 # make test    set up and run everything that must hold
 #
 # Everything is installed into .venv, from requirements.lock, once. PYTHON=python3.12 chooses the interpreter it is made with.
@@ -30,7 +30,7 @@ help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
 	@echo "Also: check (lint, types, import contracts), format, bench, fuzz, smoke-spark43 (a short run on Spark 4.3), lock, clean."
 
-demo: $(VENV)/compiled
+demo: doctor-spark $(VENV)/compiled
 	@$(BIN)/python scripts/demo.py $(DEMO_ARGS)
 
 test: doctor-spark $(VENV)/compiled $(VENV)/checked
@@ -54,6 +54,7 @@ bench: $(VENV)/compiled
 	$(BIN)/python bench/convert.py $(BENCH_ARGS)
 	$(BIN)/python bench/profiling.py $(BENCH_ARGS)
 	$(BIN)/python bench/queries.py $(BENCH_ARGS)
+	$(BIN)/python bench/pipeline.py $(BENCH_ARGS)
 
 fuzz: $(VENV)/checked
 	$(BIN)/python fuzz/run.py $(FUZZ_ARGS)
