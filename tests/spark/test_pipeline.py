@@ -260,3 +260,15 @@ def test_reports_say_what_was_done(spark: SparkSession, tmp_path: Path) -> None:
     assert json.loads(json.dumps(report.to_dict()))["schemas"] == {"v": "a bigint"}
     shown = dict(report.lines())
     assert shown["rows"] == "100 in 1 file" and shown["typed $.a"].startswith("75.0%") and shown["quarantine"].startswith("1 not JSON, in ")
+
+
+def test_the_plan_is_that_of_all_lines_whatever_the_first_ones_are(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [*(f'{{"a": {row}}}' for row in range(1100)), *(f'{{"b": "{row}"}}' for row in range(30_000)), "nope"]
+    raw, table = tmp_path / "raw.ndjson", tmp_path / "table"
+    raw.write_text("\n".join(lines))
+    report = vqs.ingest(spark, raw, str(table))
+    assert report.plan.schemas["v"] == vq.choose(vq.profile(pa.array(lines[:-1]))).schema == vq.ShreddingSchema.parse("b string")
+    assert (report.rows, report.quarantined) == (31_100, 1)
+    assert {file.split("/")[0] for file in files_of(table) if "parquet" not in file.split("/")[0]} == {"_quarantine", "_varquet"}
+    assert [file for file in files_of(table) if file.startswith("_varquet/")] == ["_varquet/plan.json"]
+    assert vq.scan(table).select({"a": "$.a bigint"}).where("$.a::bigint is not null").count() == 1100

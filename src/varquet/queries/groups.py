@@ -18,7 +18,7 @@ from varquet.queries.binding import is_null_test, made_table
 from varquet.queries.evaluate import evaluate
 from varquet.queries.expressions import Operand, Predicate, operands_of
 from varquet.queries.opened import OpenedFile
-from varquet.queries.statistics import holds_nothing
+from varquet.queries.statistics import adds_nothing, holds_nothing
 
 __all__ = ["GroupReading", "Key"]
 
@@ -40,7 +40,7 @@ class GroupReading:
         self.names: dict[tuple[int, bool], pa.Array] = {}
 
     def need(self, access: Access, operand: Operand, *, as_null_test: bool = False) -> Need:
-        has_residual = access.value is not None and not holds_nothing(self.about, access.value)
+        has_residual = access.value is not None and not adds_nothing(self.about, access, operand.type)
         has_typed = not (access.is_primitive and len(access.typed) == 1 and holds_nothing(self.about, access.typed[0]))
         return need_of(access, operand.type, has_residual=has_residual, has_typed=has_typed, as_null_test=as_null_test)
 

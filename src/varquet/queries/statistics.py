@@ -20,7 +20,9 @@ from varquet.layouts.casts import is_wider_decimal
 from varquet.queries.access import Access
 from varquet.queries.outcomes import ANYTHING, Bounds
 
-__all__ = ["NOTHING_THERE", "bounds_of", "holds_nothing"]
+__all__ = ["NOTHING_THERE", "adds_nothing", "bounds_of", "holds_nothing"]
+
+_VARIANT_NULL: Final = b"\x00"
 
 BloomFilter = Callable[[int], "Callable[[Any], bool] | None"]
 
@@ -37,12 +39,25 @@ def holds_nothing(group: pq.RowGroupMetaData, leaf: int | None) -> bool:
     return statistics is not None and statistics.has_null_count and statistics.null_count == chunk.num_values
 
 
+def adds_nothing(group: pq.RowGroupMetaData, access: Access, target: pa.DataType | None) -> bool:
+    """Whether it is certain that the residual of a path has no value for it, as a type: it is null, or a Variant null, throughout.
+
+    Nothing is smaller than the byte of a Variant null; if that is the largest value, it is the only one.
+    """
+    if holds_nothing(group, access.value):
+        return True
+    if access.value is None or target is None or access.rest is None or not (access.is_primitive or access.rest.steps):
+        return False
+    statistics = group.column(access.value).statistics
+    return statistics is not None and statistics.has_min_max and statistics.max == _VARIANT_NULL
+
+
 def bounds_of(access: Access, target: pa.DataType | None, group: pq.RowGroupMetaData, bloom: BloomFilter | None = None) -> Bounds:
     """What is known of the values at a path, as a type, in a row group."""
     if access.layout != "parquet":
         return ANYTHING
     is_column = access.rest is None
-    is_typed_only = is_column or holds_nothing(group, access.value)
+    is_typed_only = is_column or adds_nothing(group, access, target)
     if not is_column and (access.rest.steps or not len(access.typed)):  # type: ignore[union-attr]
         return NOTHING_THERE if is_typed_only else ANYTHING
     if not is_typed_only:

@@ -1,7 +1,8 @@
 """`ingest`: raw JSON files or a DataFrame to a shredded table, in one call.
 
-Raw files are read by Spark's Python workers themselves, in byte ranges. The first pass counts what is in them, unless a plan is there
-already; the second parses, shreds and writes.
+Raw files are read by Spark's Python workers themselves, in byte ranges. Where there is no plan yet, a few lines from all over them make one
+that may be right: files are written by it while all lines are counted. If the plan that the counts lead to is another one, these files are
+dropped and all is written once more. Either way the table has the plan of the exact counts.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from varquet.columns.arrow import Column, variant_field
-from varquet.columns.ndjson import Lines, read_ndjson
+from varquet.columns.ndjson import BLOCK_BYTES, Lines, read_ndjson
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.shredding import LayoutName
 from varquet.parquet.sources import FIRST_REFUSED, DuplicateKeys, bad_line, parse_texts
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.facts import Profile, Steps
+from varquet.profiles.folding import folded
 from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
-from varquet.profiles.profiling import MOST_NAMES, profile_batches, profile_parts
+from varquet.profiles.profiling import MOST_NAMES, Counting, profile_batches, profile_parts
 from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, keys_of, plan_of
 from varquet.spark.parsing import Parsed
 from varquet.spark.profiling import merge_parts, merged
@@ -42,6 +44,10 @@ from varquet.tables.writing import FILE_BYTES, Settings, TableWriter
 __all__ = ["ingest"]
 
 _COLUMN: Final = "v"
+# How much is looked at before the first pass.
+_GLANCES: Final = 16
+_GLANCE_BYTES: Final = 1 << 20
+_GLANCE_ROWS: Final = 1024
 
 
 def ingest(
@@ -127,16 +133,26 @@ def ingest(
     job.check(schema, settings)
     raw = _Raw(cut(files, parallelism(spark), split_bytes), name, on_error, duplicate_keys)
     changes: list[Change] = []
-    if given is None or evolve:
-        counted = {name: raw.profile(spark)}
-        given, changes = (Plan.from_profiles(counted, policy, options), []) if given is None else given.evolve(counted)
-    settings = replace(settings, plan=given)
 
-    def work(started: Job) -> list[Part]:
-        task = functools.partial(raw.write, table=job.table, job=started, settings=settings)
-        return run_numbered(spark, task, len(raw.tasks), f"ingest into {path}")
+    def work(plan: Plan, what: str, *, counts: bool = False) -> list[Part]:
+        task = functools.partial(raw.write, table=job.table, job=job.job, settings=replace(settings, plan=plan), counts=counts)
+        return run_numbered(spark, task, len(raw.tasks), f"{what} into {path}")
 
-    return job.run(work, schema, settings, given, changes)
+    with job.aborted_on_error():
+        if given is None:
+            guess = Plan.from_profiles({name: raw.glance()}, policy, options)
+            parts = work(guess, "count and ingest", counts=True)
+            counted = merged([part.profiles.pop(name) for part in parts])
+            exact = folded(counted, MOST_NAMES) if counted.is_exact else raw.profile(spark)
+            given = Plan.from_profiles({name: exact}, policy, options)
+            if given.schemas != guess.schemas:
+                job.restart()
+                parts = work(given, "ingest")
+        else:
+            if evolve:
+                given, changes = given.evolve({name: raw.profile(spark)})
+            parts = work(given, "ingest")
+        return job.commit(parts, schema, replace(settings, plan=given), given, changes)
 
 
 def _column(plan: Plan | None, column: str | None) -> str:
@@ -166,6 +182,16 @@ class _Raw:
             return merged(run_numbered(spark, task, len(self.tasks), "profile of the raw files", merge=merge_parts))
 
         return profile_parts(count, MOST_NAMES)
+
+    def glance(self) -> Profile:
+        """What is in a few lines from all over the files; the driver looks at them itself."""
+        splits = [split for task in self.tasks for split in task if split.size]
+        counting = Counting()
+        for split in splits[:: max(1, len(splits) // _GLANCES)]:
+            lines = next(_lines(split, _GLANCE_BYTES), None)
+            if lines is not None:
+                counting.add(parse_texts(lines.texts.slice(0, _GLANCE_ROWS), self.duplicate_keys).column.drop_null())
+        return folded(counting.profile(), MOST_NAMES)
 
     def count(self, number: int, candidates: Mapping[Steps, frozenset[str]]) -> bytes:
         """The profile of one task's lines."""
@@ -207,24 +233,34 @@ class _Raw:
         found.append(Parsed(rows, lines.size, [bad_lines(split.index, lines, refused)], 0, first, split.index))
         return rows.filter(pc.is_valid(parsed.column))
 
-    def write(self, number: int, *, table: Table, job: Job, settings: Settings) -> Part:
-        """Write one task's lines."""
+    def write(self, number: int, *, table: Table, job: Job, settings: Settings, counts: bool) -> Part:
+        """Write one task's lines; with `counts` count what is in them, too."""
         writer = TableWriter(table, job, pa.schema([variant_field(self.column, shared_metadata=True)]), settings, number)
         quarantine = QuarantineWriter(table, job, f"part-{number:05d}-{job.token}-{secrets.token_hex(4)}")
         part = Part()
         found: list[Parsed] = []
+        counting = Counting()
+
+        def take() -> None:
+            while found:
+                one = found.pop(0)
+                one.count(part, quarantine)
+                if counts:
+                    column = one.rows.column(0)
+                    counting.add(column if self.on_error == "null" else column.drop_null())
+
         try:
             for split in self.tasks[number]:
                 ends = 0
                 for lines in _lines(split):
                     ends += lines.ends
                     writer.write(functools.partial(self.parse, split, lines, found))
-                    while found:
-                        found.pop(0).count(part, quarantine)
+                    take()
                 part.lines[split.file_index, split.index] = ends
             part.files += writer.close()
-            while found:
-                found.pop(0).count(part, quarantine)
+            take()
+            if counts:
+                part.profiles[self.column] = counting.profile().to_bytes()
             part.quarantine += quarantine.close()
         except BaseException:
             quarantine.abort()
@@ -233,9 +269,9 @@ class _Raw:
         return part
 
 
-def _lines(split: Split) -> Iterator[Lines]:
+def _lines(split: Split, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
     with split.file.open() as opened:
-        yield from read_ndjson(opened, part=split.part)
+        yield from read_ndjson(opened, block_bytes=block_bytes, part=split.part)
 
 
 def _lines_before(split: Split) -> int:

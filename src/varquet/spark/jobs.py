@@ -24,7 +24,7 @@ from varquet.queries.scanning import name_of
 from varquet.schema import ShreddingSchema
 from varquet.spark.tasks import run_numbered
 from varquet.tables.directory import QUARANTINE, DirectoryTable, Replace, StagedFile
-from varquet.tables.jobs import Job
+from varquet.tables.jobs import Job, end
 from varquet.tables.quarantine import number_lines
 from varquet.tables.writing import Key, Settings, TableWriter
 
@@ -131,6 +131,11 @@ class WriteJob:
                 hint="mode='append' adds to it, mode='overwrite' replaces it",
             )
 
+    def restart(self) -> None:
+        """Drop what tasks have written so far, and begin once more."""
+        self.table.abort(self.job)
+        self.job = Job.begin()
+
     @property
     def is_ignored(self) -> bool:
         """Whether there is nothing to do."""
@@ -185,7 +190,9 @@ class WriteJob:
     def put(self, files: Sequence[StagedFile], plan: Plan | None) -> list[str]:
         """Put files in place, as the mode says; the paths of those that went for them."""
         recorded = None if plan is None else plan.to_json()
-        return self.table.commit(self.job, files, _REPLACED.get(self.mode, "nothing"), plan=recorded)
+        replaced = self.table.commit(self.job, files, _REPLACED.get(self.mode, "nothing"), plan=recorded)
+        end(self.job)
+        return replaced
 
     def commit(
         self, parts: Sequence[Part], schema: pa.Schema, settings: Settings, plan: Plan | None, changes: Sequence[Change] = ()
@@ -204,7 +211,7 @@ class WriteJob:
         files = [file for part in parts for file in part.files]
         if not files and not settings.partition_by and (not self.existing or self.mode == "overwrite"):
             # So that whoever reads the table knows its columns.
-            writer = TableWriter(self.table, self.job, schema, settings)
+            writer = TableWriter(self.table, self.job, schema, settings, keeps_empty=True)
             writer.write(pa.RecordBatch.from_pylist([], schema=schema))
             files = writer.close()
         replaced = self.table.commit(

@@ -15,7 +15,7 @@ from varquet.queries.access import Access, Step
 from varquet.queries.dataset import FoundFile
 from varquet.queries.expressions import Operand
 from varquet.queries.opened import OpenedFile
-from varquet.queries.statistics import holds_nothing
+from varquet.queries.statistics import adds_nothing
 
 __all__ = ["FileFacts", "Reading", "Shape", "facts_of"]
 
@@ -64,7 +64,7 @@ class FileFacts:
     is_there: tuple[bool, ...]
     """Of each column of the view, whether the file has the column it comes from."""
     is_held: tuple[bool, ...]
-    """Of each column of the view, whether the residual that it may come from can hold something."""
+    """Of each column of the view, whether the residual that it may come from can hold something that counts."""
 
 
 def facts_of(found: FoundFile, select: Mapping[str, Operand], column: str | None, partitions: AbstractSet[str]) -> FileFacts:
@@ -100,7 +100,7 @@ def facts_of(found: FoundFile, select: Mapping[str, Operand], column: str | None
             readings.append(reading)
             is_native |= is_alike
             groups = (file.metadata.row_group(group) for group in range(file.metadata.num_row_groups))
-            held.append(reading.has_value and not all(holds_nothing(group, access.value) for group in groups))
+            held.append(reading.has_value and not all(adds_nothing(group, access, operand.type) for group in groups))
     is_native |= _is_read_twice(readings)
     if is_native:
         whole = [

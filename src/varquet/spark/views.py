@@ -250,9 +250,16 @@ def _frames(
             made.append(one.alias(name))
         return made
 
-    conflicts = [residual(reading) for reading in _conflicts(group.shape, group.is_held)]
+    # Of a path with a type a Variant null is a null, which its typed column has there anyway.
+    conflicts = {
+        (reading, operand.type is None)
+        for (reading, held), operand in zip(pairs, select.values(), strict=True)
+        if held and reading is not None and reading.is_primitive
+    }
     if not conflicts:
         return [frame.select(*selected(with_residuals=True))]
-    is_held = functools.reduce(operator.or_, [value.isNotNull() for value in conflicts])
-    is_free = functools.reduce(operator.and_, [value.isNull() for value in conflicts])
+    null = functions.lit(bytearray(b"\x00"))
+    values = [(residual(reading), counts_nulls) for reading, counts_nulls in sorted(conflicts, key=repr)]
+    is_held = functools.reduce(operator.or_, [value.isNotNull() if counts else value != null for value, counts in values])
+    is_free = functools.reduce(operator.and_, [value.isNull() if counts else value.isNull() | (value == null) for value, counts in values])
     return [frame.where(is_free).select(*selected(with_residuals=False)), frame.where(is_held).select(*selected(with_residuals=True))]

@@ -15,6 +15,7 @@ see some of its files.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import posixpath
 import time
@@ -26,7 +27,7 @@ from varquet.errors import VarquetError
 from varquet.parquet.hive import partitions_of
 from varquet.parquet.listing import is_hidden
 from varquet.tables.folder import Entry, Folder
-from varquet.tables.jobs import Job, is_alive
+from varquet.tables.jobs import Job, end, is_alive
 
 __all__ = ["QUARANTINE", "DirectoryTable", "Replace", "StagedFile", "Table"]
 
@@ -135,7 +136,13 @@ class DirectoryTable:
         removed = [entry.path for entry in self.folder.entries() if entry.path not in added and goes(entry.path)] if goes else []
         journal = {"add": [[file.staged, file.path] for file in files], "remove": removed, "plan": plan}
         self.folder.write(f"{_OURS}/{job.folder}/{_JOURNAL}", json.dumps(journal, ensure_ascii=False).encode())
-        self._finish(job.folder, journal)
+        try:
+            self._finish(job.folder, journal)
+        except Exception as error:
+            raise VarquetError(
+                f"expected to move {len(files):,} files into {self.folder.path}, got {type(error).__name__}: {error}",
+                hint="do not run the job again: its commit is decided, and the next job to the table, or vacuum, finishes it",
+            ) from error
         return removed
 
     def _finish(self, name: str, journal: dict[str, object]) -> None:
@@ -152,10 +159,19 @@ class DirectoryTable:
             self.folder.delete(path)
         if isinstance(plan, str):
             self.folder.write(_PLAN, plan.encode())
-        self.folder.delete_folder(f"{_OURS}/{name}")
+        # From here on it is done; what is left is rubbish, which the next job would clear away as well.
+        self.folder.delete(f"{_OURS}/{name}/{_JOURNAL}")
+        with contextlib.suppress(OSError):
+            self.folder.delete_folder(f"{_OURS}/{name}")
 
     def abort(self, job: Job) -> None:
-        """Leave nothing of a job."""
+        """Leave nothing of a job; but what is decided is done, by the next one if it cannot be done now."""
+        end(job)
+        journal = self.folder.read(f"{_OURS}/{job.folder}/{_JOURNAL}")
+        if journal is not None:
+            with contextlib.suppress(Exception):
+                self._finish(job.folder, json.loads(journal))
+            return
         self.folder.delete_folder(f"{_OURS}/{job.folder}")
         self._tidy()
 

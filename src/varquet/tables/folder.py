@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from dataclasses import dataclass
 from typing import Any
@@ -110,8 +111,9 @@ class Folder:
         """Move a local file here, perhaps from another disk."""
         self.make_folder_of(path)
         if self.filesystem is None:
-            shutil.move(local, f"{self.full(path)}.tmp")
-            os.replace(f"{self.full(path)}.tmp", self.full(path))
+            temporary = f"{self.full(path)}.{secrets.token_hex(4)}.tmp"
+            shutil.move(local, temporary)
+            os.replace(temporary, self.full(path))
         else:
             pafs.copy_files(local, self.full(path), source_filesystem=pafs.LocalFileSystem(), destination_filesystem=self.filesystem)
             os.unlink(local)

@@ -14,9 +14,11 @@ import urllib.parse
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Job", "is_alive"]
+__all__ = ["Job", "end", "is_alive"]
 
 _IDLE_SECONDS: Final = 24 * 3600
+_ENDED: Final[set[str]] = set()
+"""The jobs of this process that are over, while it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,15 @@ class Job:
         return cls(token, urllib.parse.unquote(parts[0]), int(parts[1]), int(parts[2]))
 
 
+def end(job: Job) -> None:
+    """A job of this process is over, whatever it has left, or late tasks leave still."""
+    _ENDED.add(job.token)
+
+
 def is_alive(job: Job, last_change: float) -> bool:
     """Whether a job may still be at work: its process is there; or, on another machine, something has changed within the last day."""
+    if job.token in _ENDED:
+        return False
     if job.host == socket.gethostname():
         started = _started(job.process)
         return started is not None and (not job.started or started == job.started)
@@ -81,7 +90,9 @@ def _started(process: int) -> int | None:
 
 
 def _engine_of(process: int) -> int:
-    """This process, or the JVM above it: Spark asks short-lived processes of Python to speak for it."""
+    """This process; or, if it is one of Spark's Python workers, which only speak for it, the JVM above it."""
+    if not any(name.startswith("PYTHON_WORKER_FACTORY") for name in os.environ):
+        return process
     above = process
     while above > 1:
         try:

@@ -122,6 +122,9 @@ def number_lines(folder: Folder, file: StagedFile, before: Mapping[int, int]) ->
     data = folder.read(file.staged)
     assert data is not None
     bad = pq.read_table(pa.BufferReader(data))
+    if _SPLIT not in bad.schema.names:
+        # An attempt before this one has done it, and died before anybody knew.
+        return
     splits = bad[_SPLIT].to_pylist()
     added = pa.array([None if split is None else before.get(split, 0) for split in splits], pa.int64())
     line = bad.schema.get_field_index("line")

@@ -93,10 +93,12 @@ class Settings:
 class TableWriter:
     """Part of a job that writes a table: takes batches, and gives the files that it has made of them."""
 
-    def __init__(self, table: Table, job: Job, schema: pa.Schema, settings: Settings, part: int = 0) -> None:
+    def __init__(self, table: Table, job: Job, schema: pa.Schema, settings: Settings, part: int = 0, *, keeps_empty: bool = False) -> None:
         self.table = table
         self.job = job
         self.settings = settings
+        self.keeps_empty = keeps_empty
+        """Whether a file without rows is one."""
         self.schema = settings.stored(schema)
         # Another attempt at the same part, or the same one run twice at once, writes other files.
         self.label = f"part-{part:05d}-{job.token}-{secrets.token_hex(4)}"
@@ -224,6 +226,9 @@ class _Part:
             return
         writer, self.writer = self.writer, None
         writer.close()
+        if not writer.written.rows and not self.above.keeps_empty:
+            os.unlink(self.local)
+            return
         counts = writer.counts()
         table, staged = self.above.table, self.above.table.staged(self.above.job, self.path)
         if table.folder.filesystem is not None:

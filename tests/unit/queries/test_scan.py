@@ -379,3 +379,14 @@ def test_typed_text_of_any_arrow_type_is_cast_alike(tmp_path: Path, kind: pa.Dat
     plan = Plan({"v": ColumnPlan(vq.ShreddingSchema.parse("string"))})
     query = vq.scan(tmp_path / "file.parquet", plan=plan).select({"n": "$ bigint", "d": "$ double", "s": "$ string"})
     assert query.table().to_pylist() == [{"n": 12, "d": 12.0, "s": "12"}, {"n": None, "d": None, "s": "x"}]
+
+
+def test_residuals_of_variant_nulls_are_not_read_for_typed_values(tmp_path: Path) -> None:
+    scan = write(tmp_path / "file.parquet", [{"a": None if n % 2 else n} for n in range(40)] + [{"a": "x"}], "a bigint")
+    typed = scan.select({"a": "$.a bigint"})
+    assert typed.table()["a"].to_pylist() == [None if n % 2 else n for n in range(40)] + [None]
+    found = typed.explain().paths[0]
+    assert (found.typed, found.both + found.residual) == (4, 1)
+    assert typed.where("$.a::bigint is null").count() == 21 and typed.where("$.a is null").count() == 0
+    assert typed.where("$.a = 'x'").count() == 1 and typed.where("$.a::bigint > 35").explain().row_groups_read == 2
+    assert vq.to_json(scan.select({"a": "$.a"}).table()["a"]).to_pylist()[:3] == ["0", "null", "2"]
