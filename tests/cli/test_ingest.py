@@ -321,3 +321,14 @@ class TestParquet:
         files = [arg for arg in args if arg.endswith(("json", "parquet"))]
         assert re.fullmatch(message, failure(capsys, *files, "out.parquet", *args[len(files) :]))
         assert not Path("out.parquet").exists()
+
+
+@pytest.mark.parametrize("option", ["--partition-by=$.a", "--sort-by=$.a bigint", "--evolve", "--mode=overwrite", "--on-error=quarantine"])
+def test_options_for_tables_want_spark(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    assert failure(capsys, "in.ndjson", "out.parquet", option).startswith("expected --spark with options for tables")
+    assert not Path("out.parquet").exists()
+
+
+def test_stdin_is_nothing_for_spark(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'varquet[spark]'")
+    assert "which Spark's workers cannot read" in failure(capsys, "-", "table", "--spark", "local[1]")

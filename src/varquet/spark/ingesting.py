@@ -29,7 +29,7 @@ from varquet.profiles.folding import folded
 from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
 from varquet.profiles.profiling import MOST_NAMES, Counting, profile_batches, profile_parts
-from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, keys_of, plan_of
+from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, plan_of, settings_of
 from varquet.spark.parsing import Parsed
 from varquet.spark.profiling import merge_parts, merged
 from varquet.spark.splits import Split, cut, find_raw_files
@@ -123,13 +123,7 @@ def ingest(
     given = job.recorded_plan() if plan is None else plan_of(plan)
     name = _column(given, column)
     schema = pa.schema([variant_field(name, shared_metadata=True)])
-    settings = Settings(
-        **{
-            **written,
-            "partition_by": keys_of(partition_by, schema, (name,), needs_type=False),
-            "sort_by": keys_of(sort_by, schema, (name,), needs_type=True),
-        }
-    )
+    settings = settings_of(schema, (name,), **written)
     job.check(schema, settings)
     raw = _Raw(cut(files, parallelism(spark), split_bytes), name, on_error, duplicate_keys)
     changes: list[Change] = []

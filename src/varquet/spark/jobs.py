@@ -28,7 +28,7 @@ from varquet.tables.jobs import Job, end
 from varquet.tables.quarantine import number_lines
 from varquet.tables.writing import Key, Settings, TableWriter
 
-__all__ = ["Keys", "Mode", "OnError", "Part", "PlanLike", "Report", "WriteJob", "keys_of", "plan_of"]
+__all__ = ["Keys", "Mode", "OnError", "Part", "PlanLike", "Report", "WriteJob", "plan_of", "settings_of"]
 
 Mode: TypeAlias = Literal["append", "overwrite", "overwrite-partitions", "error", "ignore"]
 OnError: TypeAlias = Literal["quarantine", "fail", "null"]
@@ -271,6 +271,15 @@ def plan_of(given: PlanLike) -> Plan:
         return given
     schemas = {name: ShreddingSchema.parse(schema) if isinstance(schema, str) else schema for name, schema in given.items()}
     return Plan({name: ColumnPlan(schema) for name, schema in schemas.items()})
+
+
+def settings_of(schema: pa.Schema, variants: Sequence[str], partition_by: Keys, sort_by: Keys, **others: Any) -> Settings:
+    """How files of rows of a schema are written; `others` are as Settings has them."""
+    return Settings(
+        partition_by=keys_of(partition_by, schema, variants, needs_type=False),
+        sort_by=keys_of(sort_by, schema, variants, needs_type=True),
+        **others,
+    )
 
 
 def keys_of(keys: Keys, schema: pa.Schema, variants: Sequence[str], *, needs_type: bool) -> tuple[Key, ...]:

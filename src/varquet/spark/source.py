@@ -30,7 +30,7 @@ from varquet.queries.expressions import IsNull, Not, Operand, Predicate
 from varquet.queries.grammar import parse_predicate
 from varquet.queries.scanning import Scan, scan
 from varquet.spark.arrow import arrow_schema_of, as_spark_batch, spark_schema_of
-from varquet.spark.jobs import Keys, Part, WriteJob, keys_of, plan_of
+from varquet.spark.jobs import Part, WriteJob, plan_of, settings_of
 from varquet.spark.parsing import Parsing
 from varquet.spark.profiling import merged
 from varquet.spark.tasks import partition_number
@@ -307,17 +307,12 @@ class _Writing:
             given.get("duplicate_keys", "error"),  # type: ignore[arg-type]
         )
 
-        def keys(name: str, *, needs_type: bool) -> Any:
-            found: Keys = _listed(given.get(name, ""))
-            return keys_of(found, parsing.schema, parsing.variants, needs_type=needs_type)
-
         others: dict[str, Any] = {
             name: _number(name, given[name]) for name in ("file_bytes", "row_group_rows", "compression_level") if name in given
         }
         others |= {name: given[name] for name in ("layout", "compression") if name in given}
-        settings = Settings(
-            plan=plan, partition_by=keys("partition_by", needs_type=False), sort_by=keys("sort_by", needs_type=True), **others
-        )
+        partition_by, sort_by = (_listed(given.get(name, "")) for name in ("partition_by", "sort_by"))
+        settings = settings_of(parsing.schema, parsing.variants, partition_by, sort_by, plan=plan, **others)
         return cls(table, settings, parsing, given.get("mode"))
 
     def write(self, job: Job, batches: Iterator[pa.RecordBatch], number: int) -> Part:

@@ -23,7 +23,7 @@ from varquet.parquet.sources import DuplicateKeys
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.plan import Plan, leaf_types
 from varquet.spark.arrow import arrow_schema_of
-from varquet.spark.jobs import Keys, OnError, Part, PlanLike, keys_of, plan_of
+from varquet.spark.jobs import Keys, OnError, Part, PlanLike, plan_of, settings_of
 from varquet.spark.parsing import Parsing
 from varquet.spark.tasks import partition_number, with_versions_checked
 from varquet.spark.writing import write_part
@@ -93,10 +93,12 @@ def write_stream(
     given = plan_of(plan) if plan is not None else None if recorded is None else Plan.from_json(recorded)
     named = (*json_columns, *(given.columns if given is not None else ()))
     parsing = Parsing.of(arrow_schema_of(frame.schema), named, on_error, duplicate_keys)
-    settings = Settings(
+    settings = settings_of(
+        parsing.schema,
+        parsing.variants,
+        partition_by,
+        sort_by,
         plan=given,
-        partition_by=keys_of(partition_by, parsing.schema, parsing.variants, needs_type=False),
-        sort_by=keys_of(sort_by, parsing.schema, parsing.variants, needs_type=True),
         file_bytes=file_bytes,
         layout=layout,
         compression=compression,

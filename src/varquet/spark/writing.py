@@ -19,7 +19,7 @@ from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
 from varquet.profiles.profiling import Counting
 from varquet.profiles.profiling import profile as profile_here
-from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, keys_of, plan_of
+from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, plan_of, settings_of
 from varquet.spark.parsing import Parsing
 from varquet.spark.profiling import profile
 from varquet.spark.tasks import run_over
@@ -90,10 +90,12 @@ def write(
         names = parsing.variants if given is None else tuple(name for name in given.columns if name in parsing.variants)
         profiles = {name: profile(frame, name, on_error="raise" if on_error == "fail" else "null") for name in names}
         given, changes = (Plan.from_profiles(profiles, policy, options), []) if given is None else given.evolve(profiles)
-    settings = Settings(
+    settings = settings_of(
+        parsing.schema,
+        parsing.variants,
+        partition_by,
+        sort_by,
         plan=given,
-        partition_by=keys_of(partition_by, parsing.schema, parsing.variants, needs_type=False),
-        sort_by=keys_of(sort_by, parsing.schema, parsing.variants, needs_type=True),
         file_bytes=file_bytes,
         layout=layout,
         compression=compression,

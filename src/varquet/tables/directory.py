@@ -27,7 +27,7 @@ from varquet.errors import VarquetError
 from varquet.parquet.hive import partitions_of
 from varquet.parquet.listing import is_hidden
 from varquet.tables.folder import Entry, Folder
-from varquet.tables.jobs import Job, end, is_alive
+from varquet.tables.jobs import IDLE_SECONDS, Job, end, is_alive
 
 __all__ = ["QUARANTINE", "DirectoryTable", "Replace", "StagedFile", "Table"]
 
@@ -203,7 +203,7 @@ class DirectoryTable:
                 self.folder.delete_folder(f"{_OURS}/{name}")
         return found
 
-    def vacuum(self, older_than: float = 24 * 3600) -> list[str]:
+    def vacuum(self, older_than: float = IDLE_SECONDS) -> list[str]:
         """Clear up behind jobs that have died, or have changed nothing for so many seconds; the names of their folders."""
         found = self.recover(older_than=older_than)
         self._tidy()

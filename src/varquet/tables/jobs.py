@@ -14,9 +14,10 @@ import urllib.parse
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Job", "end", "is_alive"]
+__all__ = ["IDLE_SECONDS", "Job", "end", "is_alive"]
 
-_IDLE_SECONDS: Final = 24 * 3600
+IDLE_SECONDS: Final = 24 * 3600
+"""A job that has changed nothing for so long is over, where nobody can tell otherwise."""
 _ENDED: Final[set[str]] = set()
 """The jobs of this process that are over, while it goes on."""
 
@@ -65,7 +66,7 @@ def is_alive(job: Job, last_change: float) -> bool:
     if job.host == socket.gethostname():
         started = _started(job.process)
         return started is not None and (not job.started or started == job.started)
-    return time.time() - last_change < _IDLE_SECONDS
+    return time.time() - last_change < IDLE_SECONDS
 
 
 def _started(process: int) -> int | None:
