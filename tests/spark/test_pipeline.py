@@ -286,3 +286,19 @@ def test_the_plan_is_that_of_all_lines_whatever_the_first_ones_are(spark: SparkS
     assert {file.split("/")[0] for file in files_of(table) if "parquet" not in file.split("/")[0]} == {"_quarantine", "_varquet"}
     assert [file for file in files_of(table) if file.startswith("_varquet/")] == ["_varquet/plan.json"]
     assert vq.scan(table).select({"a": "$.a bigint"}).where("$.a::bigint is not null").count() == 1100
+
+
+def test_text_in_parquet_files_and_dataframes_is_ingested(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(row, f'{{"a": {row}}}') for row in range(20)], "id int, text string")
+    frame.write.parquet(str(tmp_path / "raw"))
+    for source in (str(tmp_path / "raw"), [tmp_path / "raw"], frame):
+        report = vqs.ingest(spark, source, str(tmp_path / "table"), mode="overwrite")
+        assert (report.rows, report.plan.schemas["text"].ddl()) == (20, "a bigint")
+        assert dict(vqs.read(spark, tmp_path / "table").dtypes) == {"id": "int", "text": "variant"}
+    (tmp_path / "raw" / "lines.ndjson").write_text("{}")
+    for source, message in (
+        (str(tmp_path / "raw"), "expected files of one kind"),
+        (frame.select("id"), "JSON text, got none"),
+    ):
+        with pytest.raises(vq.VarquetError, match=message):
+            vqs.ingest(spark, source, str(tmp_path / "table"))

@@ -32,7 +32,8 @@ from varquet.profiles.profiling import MOST_NAMES, Counting, profile_batches, pr
 from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, plan_of, settings_of
 from varquet.spark.parsing import Parsed
 from varquet.spark.profiling import merge_parts, merged
-from varquet.spark.splits import Split, cut, find_raw_files
+from varquet.spark.reading import read
+from varquet.spark.splits import RawFile, Split, cut, find_raw_files
 from varquet.spark.tasks import parallelism, run_numbered
 from varquet.spark.writing import write
 from varquet.tables.directory import DirectoryTable, Table
@@ -44,6 +45,8 @@ from varquet.tables.writing import FILE_BYTES, Settings, TableWriter
 __all__ = ["ingest"]
 
 _COLUMN: Final = "v"
+# So many tasks may count while they write.
+_MOST_COUNTED: Final = 256
 # How much is looked at before the first pass.
 _GLANCES: Final = 16
 _GLANCE_BYTES: Final = 1 << 20
@@ -103,14 +106,9 @@ def ingest(
         "compression": compression,
         "compression_level": compression_level,
     }
-    frame = source if isinstance(source, DataFrame) else None
-    files = [] if isinstance(source, DataFrame) else find_raw_files(source, filesystem)
-    if any(file.is_parquet for file in files):
-        if not all(file.is_parquet for file in files):
-            raise VarquetError("expected files of one kind, got Parquet files among others")
-        frame = spark.read.parquet(*(file.file.path for file in files))
+    frame, files = _opened(spark, source, filesystem)
     if frame is not None:
-        named = [column] if column is not None else []
+        named = _json_columns(frame, column)
         return write(
             frame, path, plan, json_columns=named, mode=mode, on_error=on_error, duplicate_keys=duplicate_keys, evolve=evolve,
             policy=policy, options=options, filesystem=filesystem, **written,
@@ -133,7 +131,11 @@ def ingest(
         return run_numbered(spark, task, len(raw.tasks), f"{what} into {path}")
 
     with job.aborted_on_error():
-        if given is None:
+        if given is None and len(raw.tasks) > _MOST_COUNTED:
+            # The driver would have to hold the counts of all tasks; in a pass of their own they merge on the executors.
+            given = Plan.from_profiles({name: raw.profile(spark)}, policy, options)
+            parts = work(given, "ingest")
+        elif given is None:
             guess = Plan.from_profiles({name: raw.glance()}, policy, options)
             parts = work(guess, "count and ingest", counts=True)
             counted = merged([part.profiles.pop(name) for part in parts])
@@ -147,6 +149,35 @@ def ingest(
                 given, changes = given.evolve({name: raw.profile(spark)})
             parts = work(given, "ingest")
         return job.commit(parts, schema, replace(settings, plan=given), given, changes)
+
+
+def _opened(
+    spark: SparkSession, source: DataFrame | str | os.PathLike[str] | Sequence[str | os.PathLike[str]], filesystem: Any
+) -> tuple[DataFrame | None, list[RawFile]]:
+    """A DataFrame, of Parquet files too; or raw files."""
+    if isinstance(source, DataFrame):
+        return source, []
+    files = find_raw_files(source, filesystem)
+    if not any(file.is_parquet for file in files):
+        return None, files
+    if not all(file.is_parquet for file in files):
+        raise VarquetError("expected files of one kind, got Parquet files among others")
+    return (read(spark, source) if isinstance(source, (str, os.PathLike)) else read(spark, *source)), []
+
+
+def _json_columns(frame: DataFrame, column: str | None) -> list[str]:
+    """The column of a DataFrame that becomes a Variant: the one that is named, or the only text where there is no Variant."""
+    if column is not None:
+        return [column]
+    if any(kind == "variant" for _, kind in frame.dtypes):
+        return []
+    texts = [name for name, kind in frame.dtypes if kind == "string"]
+    if len(texts) != 1:
+        raise UnsupportedTypeError(
+            f"expected one Variant column or one column of JSON text, got {', '.join(texts) or 'none'}",
+            hint="name the column; they are " + ", ".join(frame.columns),
+        )
+    return texts
 
 
 def _column(plan: Plan | None, column: str | None) -> str:
