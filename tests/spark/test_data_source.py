@@ -170,3 +170,24 @@ def test_a_write_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) 
     writer.option("on_error", "quarantine").mode("append").save(str(tmp_path / "table"))
     assert spark.read.parquet(str(tmp_path / "table")).count() == 9
     assert spark.read.parquet(str(tmp_path / "table" / "_quarantine")).selectExpr("cast(record as string)").collect()[0][0] == "nope"
+
+
+def test_files_with_other_columns_and_large_files(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, extra in (("a", "x"), ("b", "y")):
+        fields = [vq.variant_field("v"), pa.field(extra, pa.int64())]
+        table = pa.table([vq.parse_json(pa.array(EVENTS[:100])), pa.array(range(100))], schema=pa.schema(fields))
+        vq.write(table, tmp_path / f"{name}.parquet", {"v": SCHEMA}, row_group_rows=30)
+    frame = spark.read.format("varquet").load(str(tmp_path))
+    assert dict(frame.dtypes) == {"v": "variant", "x": "bigint", "y": "bigint"}
+    assert [frame.where(f"{name} is not null").count() for name in "xy"] == [100, 100] and frame.where("x >= 90").count() == 10
+    from pyspark.sql.types import StructType
+
+    from varquet.spark import source
+
+    monkeypatch.setattr(source, "_TASK_BYTES", 2000)
+    reader = source.VarquetSource({"path": str(tmp_path)}).reader(StructType.fromDDL("x bigint"))
+    tasks = reader.partitions()
+    assert len(tasks) == 8
+    assert sorted(str(value) for task in tasks for batch in reader.read(task) for value in batch.column("x").to_pylist()) == sorted(
+        [*map(str, range(100)), *["None"] * 100]
+    )

@@ -38,6 +38,10 @@ class DataFile:
         """The file, open for reading anywhere in it, by several threads at once."""
         return pa.OSFile(self.path, "rb") if self.filesystem is None else self.filesystem.open_input_file(self.path)
 
+    def size(self) -> int:
+        """Its bytes."""
+        return os.path.getsize(self.path) if self.filesystem is None else int(self.filesystem.get_file_info(self.path).size)
+
     def footer(self) -> Footer:
         """Its footer, as it is now; read again only if the file has changed."""
         return _FOOTERS.get(self)[0]

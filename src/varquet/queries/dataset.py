@@ -29,6 +29,8 @@ class FoundFile:
 
     file: DataFile
     partitions: dict[str, str | None] = field(default_factory=dict)
+    groups: range | None = None
+    """The row groups that are read, where that is not all of them; of none of them the file is still asked for its columns."""
 
 
 def find_files(source: Source, filesystem: Any = None) -> list[FoundFile]:

@@ -101,9 +101,11 @@ class BoundFiles:
 
     def groups(self) -> Iterator[tuple[OpenedFile, int, int]]:
         """The row groups that must be read, with what the predicate can be of their rows."""
-        for k in range(len(self.source.found)):
+        for k, wanted in enumerate(self.source.found):
+            if wanted.groups is not None and not wanted.groups:
+                continue
             file = self.source.file(k)
-            for group in range(file.metadata.num_row_groups):
+            for group in wanted.groups or range(file.metadata.num_row_groups):
                 found = self.outcomes(file, group)
                 if found & TRUE:
                     yield file, group, found

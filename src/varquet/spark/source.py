@@ -22,13 +22,15 @@ from pyspark.sql import datasource as api
 from pyspark.sql.types import StructType
 
 from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.parquet.files import DataFile
 from varquet.profiles.folding import folded
 from varquet.profiles.plan import Plan
 from varquet.profiles.profiling import MOST_NAMES
-from varquet.queries.dataset import find_files
-from varquet.queries.expressions import IsNull, Not, Operand, Predicate
+from varquet.queries.dataset import FoundFile, find_files
+from varquet.queries.expressions import IsNull, Not, Operand, Predicate, Query
 from varquet.queries.grammar import parse_predicate
-from varquet.queries.scanning import Scan, scan
+from varquet.queries.in_files import FilesSource
+from varquet.queries.scanning import Scan
 from varquet.spark.arrow import arrow_schema_of, as_spark_batch, spark_schema_of
 from varquet.spark.jobs import Part, WriteJob, plan_of, settings_of
 from varquet.spark.parsing import Parsing
@@ -43,6 +45,8 @@ from varquet.tables.writing import Settings
 
 __all__ = ["VarquetSource"]
 
+# So much of a file is read by one task, if it has several row groups.
+_TASK_BYTES: Final = 128 << 20
 _READ_OPTIONS: Final = {"path", "select", "where", "column"}
 _WRITE_OPTIONS: Final = {
     "path", "plan", "schemas", "json_columns", "partition_by", "sort_by", "mode", "on_error", "duplicate_keys", "file_bytes", "layout",
@@ -116,9 +120,9 @@ class _Reading:
             parse_predicate(where)
         return cls(given["path"], None if select is None else _listed(select), where, given.get("column"))
 
-    def scan(self, files: Sequence[str] | None = None, names: Sequence[str] | None = None, pushed: Sequence[Predicate] = ()) -> Scan:
-        """The query, of some files and columns."""
-        made = scan(self.path if files is None else list(files), column=self.column, threads=1)
+    def scan(self, found: Sequence[FoundFile] | None = None, names: Sequence[str] | None = None, pushed: Sequence[Predicate] = ()) -> Scan:
+        """The query, of some of the files and columns."""
+        made = Scan(FilesSource(list(self.files() if found is None else found), self.column, None), Query(), 1)
         if self.select is not None:
             made = made.select(self.select)
         if self.where is not None:
@@ -138,8 +142,8 @@ class _Reading:
         for name in made.schema.names:
             yield name, (made.query.select or {}).get(name) or Operand(None, name)
 
-    def files(self) -> list[str]:
-        return [found.file.path for found in find_files(self.path)]
+    def files(self) -> list[FoundFile]:
+        return find_files(self.path)
 
 
 class _PushFilters:
@@ -200,10 +204,21 @@ def _predicate(pushed: api.Filter, known: Mapping[str, Operand]) -> Predicate | 
 
 
 @dataclass(frozen=True, slots=True)
-class _Files(api.InputPartition):
-    """The files of one task."""
+class _Groups(api.InputPartition):
+    """Row groups of a file; or all of them."""
 
-    paths: tuple[str, ...]
+    file: int
+    groups: range | None = None
+
+
+def _cut(number: int, file: DataFile) -> list[_Groups]:
+    """The tasks for one file: a large one is read by several."""
+    size = file.size()
+    if size <= _TASK_BYTES:
+        return [_Groups(number)]
+    groups = file.metadata().num_row_groups
+    count = min(groups, -(-size // _TASK_BYTES))
+    return [_Groups(number, range(groups * k // count, groups * (k + 1) // count)) for k in range(count)]
 
 
 class _Reader(api.DataSourceReader):
@@ -213,6 +228,7 @@ class _Reader(api.DataSourceReader):
         self.reading = reading
         self.names = schema.fieldNames()
         self.arrow = arrow_schema_of(schema)
+        self.found = reading.files()
         self.pushed: list[Predicate] = []
         self.pushFilters = _PushFilters(self)  # type: ignore[method-assign]
 
@@ -220,18 +236,25 @@ class _Reader(api.DataSourceReader):
         return {name: value for name, value in self.__dict__.items() if name != "pushFilters"}
 
     def partitions(self) -> Sequence[api.InputPartition]:
-        return [_Files((path,)) for path in self.reading.files()]
+        return [task for number, found in enumerate(self.found) for task in _cut(number, found.file)]
 
     def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, _Files)
-        return _read(self.reading, partition.paths, self.names, self.pushed, self.arrow)
+        assert isinstance(partition, _Groups)
+        # All files are asked for their columns: one that this file has not got is null here, and no mistake.
+        found = [dataclasses.replace(one, groups=partition.groups if k == partition.file else range(0)) for k, one in enumerate(self.found)]
+        return _read(self.reading.scan(found, self.names, self.pushed), self.arrow)
 
 
-def _read(
-    reading: _Reading, paths: Sequence[str], names: Sequence[str], pushed: Sequence[Predicate], schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    for batch in reading.scan(paths, names, pushed).batches():
+def _read(made: Scan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in made.batches():
         yield as_spark_batch(batch, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _File(api.InputPartition):
+    """A file that has come into a table."""
+
+    found: FoundFile
 
 
 class _StreamReader(api.DataSourceStreamReader):
@@ -246,9 +269,9 @@ class _StreamReader(api.DataSourceStreamReader):
         return {"seen": ""}
 
     def latestOffset(self, *_: Any) -> dict[str, str]:  # noqa: N802
-        return {"seen": _packed(_hash(path) for path in self._files())}
+        return {"seen": _packed(_hash(found.file.path) for found in self._files())}
 
-    def _files(self) -> list[str]:
+    def _files(self) -> list[FoundFile]:
         try:
             return self.reading.files()
         except UnsupportedTypeError:  # none yet
@@ -256,18 +279,18 @@ class _StreamReader(api.DataSourceStreamReader):
 
     def partitions(self, start: dict[str, str], end: dict[str, str]) -> Sequence[api.InputPartition]:
         wanted = _unpacked(end["seen"]) - _unpacked(start["seen"])
-        found = {_hash(path): path for path in self._files()}
+        found = {_hash(one.file.path): one for one in self._files()}
         gone = wanted - found.keys()
         if gone:
             raise VarquetError(
                 f"expected {len(wanted):,} new files in {self.reading.path}, got {len(wanted) - len(gone):,}: the others were replaced",
                 hint="streams are for tables to which rows are only added; begin again with a new checkpoint",
             )
-        return [_Files((found[one],)) for one in sorted(wanted, key=lambda one: found[one])]
+        return [_File(found[one]) for one in sorted(wanted, key=lambda one: found[one].file.path)]
 
     def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, _Files)
-        return _read(self.reading, partition.paths, self.names, (), self.arrow)
+        assert isinstance(partition, _File)
+        return _read(self.reading.scan([partition.found], self.names), self.arrow)
 
 
 def _hash(path: str) -> bytes:
