@@ -39,6 +39,8 @@ class Sessions:
             self.running.clear()
             builder = SparkSession.builder.master(f"local[{threads}]").config("spark.ui.enabled", "false")
             builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.driver.memory", "4g")
+            # As anybody would set it for so few cores: by default it is 200.
+            builder = builder.config("spark.sql.shuffle.partitions", str(threads))
             for name, value in self.options.items():
                 builder = builder.config(name, value)
             self.running[threads] = builder.getOrCreate()
