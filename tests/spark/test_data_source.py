@@ -79,6 +79,7 @@ def test_columns_and_rows_are_chosen_by_options(spark: SparkSession, tables: dic
     assert some.columns == ["n", "v"] and some.agg({"n": "sum"}).collect()[0][0] == sum(range(300))
 
 
+@pytest.mark.usefixtures("spark")
 def test_filters_reach_the_reader(tables: dict[str, Path]) -> None:
     from pyspark.sql import datasource as api
     from pyspark.sql.types import StructType
@@ -182,9 +183,9 @@ def test_files_with_other_columns_and_large_files(spark: SparkSession, tmp_path:
     assert [frame.where(f"{name} is not null").count() for name in "xy"] == [100, 100] and frame.where("x >= 90").count() == 10
     from pyspark.sql.types import StructType
 
-    from varquet.spark import source
+    from varquet.spark import source, source_reading
 
-    monkeypatch.setattr(source, "_TASK_BYTES", 2000)
+    monkeypatch.setattr(source_reading, "_TASK_BYTES", 2000)
     reader = source.VarquetSource({"path": str(tmp_path)}).reader(StructType.fromDDL("x bigint"))
     tasks = reader.partitions()
     assert len(tasks) == 8

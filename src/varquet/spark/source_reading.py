@@ -1,0 +1,238 @@
+"""How the data source reads: files, or parts of large ones, by queries of varquet in Python workers; and streams of files."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import datasource as api
+from pyspark.sql.types import StructType
+
+from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.parquet.files import DataFile
+from varquet.queries.dataset import FoundFile, find_files
+from varquet.queries.expressions import IsNull, Not, Operand, Predicate, Query
+from varquet.queries.grammar import parse_predicate
+from varquet.queries.in_files import FilesSource
+from varquet.queries.scanning import Scan
+from varquet.spark.arrow import arrow_schema_of, as_spark_batch
+from varquet.spark.source_options import checked_options, listed
+
+__all__ = ["Reader", "Reading", "StreamReader"]
+
+# So much of a file is read by one task, if it has several row groups.
+_TASK_BYTES: Final = 128 << 20
+_OPTIONS: Final = {"path", "select", "where", "column"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is to be read."""
+
+    path: str
+    select: Mapping[str, str] | Sequence[str] | None
+    where: str | None
+    column: str | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Reading:
+        given = checked_options(options, _OPTIONS)
+        select = given.get("select")
+        where = given.get("where")
+        if where is not None:
+            parse_predicate(where)
+        return cls(given["path"], None if select is None else listed(select), where, given.get("column"))
+
+    def scan(self, found: Sequence[FoundFile] | None = None, names: Sequence[str] | None = None, pushed: Sequence[Predicate] = ()) -> Scan:
+        """The query, of some of the files and columns."""
+        made = Scan(FilesSource(list(self.files() if found is None else found), self.column, None), Query(), 1)
+        if self.select is not None:
+            made = made.select(self.select)
+        if self.where is not None:
+            made = made.where(self.where)
+        for predicate in pushed:
+            made = made.where(predicate)
+        if names is None:
+            return made
+        known = dict(self.operands(made))
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise UnsupportedTypeError(f"expected columns of {self.path}, got {missing[0]!r}", hint="they are " + ", ".join(known))
+        return made.select({name: known[name] for name in names})
+
+    def operands(self, made: Scan) -> Iterator[tuple[str, Operand]]:
+        """What each column of the result stands for."""
+        for name in made.schema.names:
+            yield name, (made.query.select or {}).get(name) or Operand(None, name)
+
+    def files(self) -> list[FoundFile]:
+        return find_files(self.path)
+
+
+class _PushFilters:
+    """Takes the filters that Spark pushes, if the session lets it; and otherwise looks to Spark as if there were nothing to take.
+
+    Spark refuses readers that have a `pushFilters` of their own while the session does not push, and no option tells them.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.__func__ = api.DataSourceReader.pushFilters  # by which Spark tells
+
+    def __call__(self, filters: list[api.Filter]) -> Iterable[api.Filter]:
+        made = self.reader.reading.scan()
+        known = dict(self.reader.reading.operands(made))
+        for one in filters:
+            with contextlib.suppress(VarquetError):
+                predicate = _predicate(one, known)
+                if predicate is not None and made.where(predicate).schema:
+                    self.reader.pushed.append(predicate)
+            # Spark looks once more: what is skipped here has to be right, but not all that could be.
+            yield one
+
+
+def _predicate(pushed: api.Filter, known: Mapping[str, Operand]) -> Predicate | None:
+    """A filter of Spark as a predicate on the rows; None, or an error, where it cannot be one."""
+    if isinstance(pushed, api.Not):
+        inner = _predicate(pushed.child, known)
+        return None if inner is None else Not(inner)
+    attribute: tuple[str, ...] = getattr(pushed, "attribute", ())
+    if len(attribute) != 1 or attribute[0] not in known:
+        return None
+    operand = known[attribute[0]]
+    if operand.path is not None and operand.type is None:
+        return None
+    value = getattr(pushed, "value", None)
+    match pushed:
+        case api.IsNull():
+            return IsNull(operand)
+        case api.IsNotNull():
+            return Not(IsNull(operand))
+        case api.EqualTo():
+            return operand == value
+        case api.GreaterThan():
+            return operand > value
+        case api.GreaterThanOrEqual():
+            return operand >= value
+        case api.LessThan():
+            return operand < value
+        case api.LessThanOrEqual():
+            return operand <= value
+        case api.In() if isinstance(value, (list, tuple)):
+            return operand.is_in(value)
+        case api.StringStartsWith() if isinstance(value, str):
+            return operand.starts_with(value)
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups(api.InputPartition):
+    """Row groups of a file; or all of them."""
+
+    file: int
+    groups: range | None = None
+
+
+def _cut(number: int, file: DataFile) -> list[_Groups]:
+    """The tasks for one file: a large one is read by several."""
+    size = file.size()
+    if size <= _TASK_BYTES:
+        return [_Groups(number)]
+    groups = file.metadata().num_row_groups
+    count = min(groups, -(-size // _TASK_BYTES))
+    return [_Groups(number, range(groups * k // count, groups * (k + 1) // count)) for k in range(count)]
+
+
+class Reader(api.DataSourceReader):
+    """Reads files by queries of varquet."""
+
+    def __init__(self, reading: Reading, schema: StructType) -> None:
+        self.reading = reading
+        self.names = schema.fieldNames()
+        self.arrow = arrow_schema_of(schema)
+        self.found = reading.files()
+        self.pushed: list[Predicate] = []
+        self.pushFilters = _PushFilters(self)  # type: ignore[method-assign]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "pushFilters"}
+
+    def partitions(self) -> Sequence[api.InputPartition]:
+        return [task for number, found in enumerate(self.found) for task in _cut(number, found.file)]
+
+    def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, _Groups)
+        # All files are asked for their columns: one that this file has not got is null here, and no mistake.
+        found = [dataclasses.replace(one, groups=partition.groups if k == partition.file else range(0)) for k, one in enumerate(self.found)]
+        return _read(self.reading.scan(found, self.names, self.pushed), self.arrow)
+
+
+def _read(made: Scan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in made.batches():
+        yield as_spark_batch(batch, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _File(api.InputPartition):
+    """A file that has come into a table."""
+
+    found: FoundFile
+
+
+class StreamReader(api.DataSourceStreamReader):
+    """A stream of the files that come into a table. An offset is the set of files seen, by hashes of their paths."""
+
+    def __init__(self, reading: Reading, schema: StructType) -> None:
+        self.reading = reading
+        self.names = schema.fieldNames()
+        self.arrow = arrow_schema_of(schema)
+
+    def initialOffset(self) -> dict[str, str]:  # noqa: N802
+        return {"seen": ""}
+
+    def latestOffset(self, *_: Any) -> dict[str, str]:  # noqa: N802
+        return {"seen": _packed(_hash(found.file.path) for found in self._files())}
+
+    def _files(self) -> list[FoundFile]:
+        try:
+            return self.reading.files()
+        except UnsupportedTypeError:  # none yet
+            return []
+
+    def partitions(self, start: dict[str, str], end: dict[str, str]) -> Sequence[api.InputPartition]:
+        wanted = _unpacked(end["seen"]) - _unpacked(start["seen"])
+        found = {_hash(one.file.path): one for one in self._files()}
+        gone = wanted - found.keys()
+        if gone:
+            raise VarquetError(
+                f"expected {len(wanted):,} new files in {self.reading.path}, got {len(wanted) - len(gone):,}: the others were replaced",
+                hint="streams are for tables to which rows are only added; begin again with a new checkpoint",
+            )
+        return [_File(found[one]) for one in sorted(wanted, key=lambda one: found[one].file.path)]
+
+    def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, _File)
+        return _read(self.reading.scan([partition.found], self.names), self.arrow)
+
+
+def _hash(path: str) -> bytes:
+    return hashlib.blake2b(path.encode(), digest_size=8).digest()
+
+
+def _packed(hashes: Iterable[bytes]) -> str:
+    return base64.b64encode(zlib.compress(b"".join(sorted(hashes)))).decode()
+
+
+def _unpacked(text: str) -> set[bytes]:
+    if not text:
+        return set()
+    data = zlib.decompress(base64.b64decode(text))
+    return {data[k : k + 8] for k in range(0, len(data), 8)}
