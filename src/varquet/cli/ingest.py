@@ -279,12 +279,7 @@ def _ingest_on_spark(
         given = {column or "v": read_schema(schema)}
     elif unshredded:
         given = {}
-    errors: dict[OnError | None, OnErrorOnSpark] = {
-        None: "quarantine",
-        OnError.QUARANTINE: "quarantine",
-        OnError.RAISE: "fail",
-        OnError.NULL: "null",
-    }
+    errors: dict[OnError, OnErrorOnSpark] = {OnError.QUARANTINE: "quarantine", OnError.RAISE: "fail", OnError.NULL: "null"}
     session = start_session(master, "varquet ingest")
     try:
         report = ingest_into_table(

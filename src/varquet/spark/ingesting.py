@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -29,7 +28,7 @@ from varquet.profiles.folding import folded
 from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
 from varquet.profiles.profiling import MOST_NAMES, Counting, profile_batches, profile_parts
-from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, plan_of, settings_of
+from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, check_on_error, plan_of, settings_of
 from varquet.spark.parsing import Parsed
 from varquet.spark.profiling import merge_parts, merged
 from varquet.spark.reading import read
@@ -113,17 +112,16 @@ def ingest(
             frame, path, plan, json_columns=named, mode=mode, on_error=on_error, duplicate_keys=duplicate_keys, evolve=evolve,
             policy=policy, options=options, filesystem=filesystem, **written,
         )  # fmt: skip
-    if on_error not in ("quarantine", "fail", "null"):
-        raise UnsupportedTypeError(f"expected what to do with bad records, got {on_error!r}", hint="quarantine, fail or null")
+    check_on_error(on_error)
     job = WriteJob(spark, DirectoryTable(Folder.at(path, filesystem)), mode)
     if job.is_ignored:
         return job.nothing()
     given = job.recorded_plan() if plan is None else plan_of(plan)
     name = _column(given, column)
-    schema = pa.schema([variant_field(name, shared_metadata=True)])
+    raw = _Raw(cut(files, parallelism(spark), split_bytes), name, on_error, duplicate_keys)
+    schema = raw.schema
     settings = settings_of(schema, (name,), **written)
     job.check(schema, settings)
-    raw = _Raw(cut(files, parallelism(spark), split_bytes), name, on_error, duplicate_keys)
     changes: list[Change] = []
 
     def work(plan: Plan, what: str, *, counts: bool = False) -> list[Part]:
@@ -199,6 +197,11 @@ class _Raw:
     on_error: OnError
     duplicate_keys: DuplicateKeys
 
+    @property
+    def schema(self) -> pa.Schema:
+        """That of the rows."""
+        return pa.schema([variant_field(self.column, shared_metadata=True)])
+
     def profile(self, spark: SparkSession) -> Profile:
         """What is in the files."""
 
@@ -232,7 +235,11 @@ class _Raw:
         parsed = parse_texts(lines.texts, self.duplicate_keys)
         if parsed.errors.num_rows and self.on_error == "fail":
             raise self.failure(split, lines, parsed.errors)
-        return parsed.column if self.on_error == "null" else parsed.column.filter(pc.is_valid(parsed.column))
+        return self.counted(parsed.column)
+
+    def counted(self, column: Column) -> Column:
+        """The rows that get into the table, of a column in which bad records are null."""
+        return column if self.on_error == "null" else column.drop_null()
 
     def failure(self, split: Split, lines: Lines, errors: pa.Table) -> VarquetError:
         """The error for the first bad line, with its number in the file."""
@@ -242,7 +249,7 @@ class _Raw:
     def parse(self, split: Split, lines: Lines, found: list[Parsed]) -> pa.RecordBatch:
         """The rows of some lines; what else there is to say goes to `found`."""
         parsed = parse_texts(lines.texts, self.duplicate_keys)
-        rows = pa.RecordBatch.from_arrays([parsed.column], schema=pa.schema([variant_field(self.column, shared_metadata=True)]))
+        rows = pa.RecordBatch.from_arrays([parsed.column], schema=self.schema)
         errors = parsed.errors
         if not errors.num_rows:
             found.append(Parsed(rows, lines.size))
@@ -260,8 +267,8 @@ class _Raw:
 
     def write(self, number: int, *, table: Table, job: Job, settings: Settings, counts: bool) -> Part:
         """Write one task's lines; with `counts` count what is in them, too."""
-        writer = TableWriter(table, job, pa.schema([variant_field(self.column, shared_metadata=True)]), settings, number)
-        quarantine = QuarantineWriter(table, job, f"part-{number:05d}-{job.token}-{secrets.token_hex(4)}")
+        writer = TableWriter(table, job, self.schema, settings, number)
+        quarantine = QuarantineWriter(table, job, job.label(number))
         part = Part()
         found: list[Parsed] = []
         counting = Counting()
@@ -271,8 +278,7 @@ class _Raw:
                 one = found.pop(0)
                 one.count(part, quarantine)
                 if counts:
-                    column = one.rows.column(0)
-                    counting.add(column if self.on_error == "null" else column.drop_null())
+                    counting.add(self.counted(one.rows.column(0)))
 
         try:
             for split in self.tasks[number]:

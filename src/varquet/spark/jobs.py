@@ -8,7 +8,7 @@ import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -28,7 +28,7 @@ from varquet.tables.jobs import Job, end
 from varquet.tables.quarantine import number_lines
 from varquet.tables.writing import Key, Settings, TableWriter
 
-__all__ = ["Keys", "Mode", "OnError", "Part", "PlanLike", "Report", "WriteJob", "plan_of", "settings_of"]
+__all__ = ["Keys", "Mode", "OnError", "Part", "PlanLike", "Report", "WriteJob", "check_on_error", "plan_of", "settings_of"]
 
 Mode: TypeAlias = Literal["append", "overwrite", "overwrite-partitions", "error", "ignore"]
 OnError: TypeAlias = Literal["quarantine", "fail", "null"]
@@ -263,6 +263,12 @@ def _typed_shares(files: Iterable[StagedFile]) -> dict[str, float]:
             both[0] += typed
             both[1] += beside
     return {path: typed / (typed + beside) for path, (typed, beside) in sums.items() if typed + beside}
+
+
+def check_on_error(on_error: str) -> None:
+    """An error for a word that does not say what becomes of bad records."""
+    if on_error not in get_args(OnError):
+        raise UnsupportedTypeError(f"expected what to do with bad records, got {on_error!r}", hint="quarantine, fail or null")
 
 
 def plan_of(given: PlanLike) -> Plan:

@@ -13,7 +13,7 @@ from varquet.errors import UnsupportedTypeError
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.sources import FIRST_REFUSED, DuplicateKeys, Refused, bad_row, parse_texts
 from varquet.profiles.profiling import variants_of
-from varquet.spark.jobs import OnError, Part
+from varquet.spark.jobs import OnError, Part, check_on_error
 from varquet.tables.quarantine import QuarantineWriter, bad_texts
 
 __all__ = ["Parsed", "Parsing"]
@@ -56,8 +56,7 @@ class Parsing:
     @classmethod
     def of(cls, schema: pa.Schema, named: Iterable[str], on_error: OnError, duplicate_keys: DuplicateKeys) -> Parsing:
         """For rows of a schema, of which some columns are named because they shall be Variants."""
-        if on_error not in ("quarantine", "fail", "null"):
-            raise UnsupportedTypeError(f"expected what to do with bad records, got {on_error!r}", hint="quarantine, fail or null")
+        check_on_error(on_error)
         texts: list[str] = []
         for name in dict.fromkeys(named):
             if name not in schema.names:

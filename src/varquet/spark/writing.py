@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -126,7 +125,7 @@ def write_part(
     With `counts` what is in the Variant columns is counted on the way.
     """
     writer: TableWriter | None = None
-    quarantine = QuarantineWriter(table, job, f"part-{number:05d}-{job.token}-{secrets.token_hex(4)}")
+    quarantine = QuarantineWriter(table, job, job.label(number))
     part = Part()
     counting = {name: Counting() for name in parsing.variants if counts}
 

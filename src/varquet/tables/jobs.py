@@ -44,6 +44,10 @@ class Job:
         """The name of its folder."""
         return f"{self.token}@{urllib.parse.quote(self.host, safe='')}.{self.process}.{self.started}"
 
+    def label(self, part: int) -> str:
+        """A name for files of one part of it, which another attempt at that part, or the same one run twice at once, has not."""
+        return f"part-{part:05d}-{self.token}-{secrets.token_hex(4)}"
+
     @classmethod
     def of_folder(cls, name: str) -> Job | None:
         """The job whose folder has this name; None if none has."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -100,8 +99,7 @@ class TableWriter:
         self.keeps_empty = keeps_empty
         """Whether a file without rows is one."""
         self.schema = settings.stored(schema)
-        # Another attempt at the same part, or the same one run twice at once, writes other files.
-        self.label = f"part-{part:05d}-{job.token}-{secrets.token_hex(4)}"
+        self.label = job.label(part)
         self.count = 0
         self.parts: dict[str, _Part] = {}
         self.done: list[StagedFile] = []
@@ -226,15 +224,17 @@ class _Part:
             return
         writer, self.writer = self.writer, None
         writer.close()
-        if not writer.written.rows and not self.above.keeps_empty:
-            os.unlink(self.local)
-            return
-        counts = writer.counts()
         table, staged = self.above.table, self.above.table.staged(self.above.job, self.path)
-        if table.folder.filesystem is not None:
+        is_kept = writer.written.rows > 0 or self.above.keeps_empty
+        counts = writer.counts() if is_kept else {}
+        if not is_kept:
+            os.unlink(self.local)
+        elif table.folder.filesystem is not None:
             table.folder.upload(self.local, staged)
+        if table.folder.filesystem is not None:
             os.rmdir(os.path.dirname(self.local))
-        self.above.done.append(StagedFile(staged, self.path, writer.written.rows, writer.written.size, counts))
+        if is_kept:
+            self.above.done.append(StagedFile(staged, self.path, writer.written.rows, writer.written.size, counts))
 
     def _sorted(self) -> pa.RecordBatch:
         """All rows that wait, in order; nulls come last."""
