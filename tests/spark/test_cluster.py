@@ -97,6 +97,7 @@ def table(tmp_path: Path) -> Path:
     path = tmp_path / "table"
     target = DirectoryTable(Folder.at(path))
     plan, job = plan_of(PLAN), target.begin()
+    target.open(job)
     writer = TableWriter(target, job, pa.schema([variant_field("v", shared_metadata=True)]), Settings(plan))
     parsed = vq.parse_json(pa.array([json.dumps(row) for row in BEFORE]))
     writer.write(pa.RecordBatch.from_arrays([parsed], schema=writer.schema))

@@ -134,7 +134,8 @@ class WriteJob:
     def restart(self) -> None:
         """Drop what tasks have written so far, and begin once more."""
         self.table.abort(self.job)
-        self.job = Job.begin()
+        self.job = self.table.begin()
+        self.table.open(self.job)
 
     @property
     def is_ignored(self) -> bool:
@@ -182,6 +183,7 @@ class WriteJob:
     def aborted_on_error(self) -> Iterator[None]:
         """Whatever goes wrong within this leaves the table as it was."""
         try:
+            self.table.open(self.job)
             yield
         except BaseException:
             self.table.abort(self.job)

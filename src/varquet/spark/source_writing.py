@@ -128,6 +128,8 @@ class Writer(api.DataSourceArrowWriter):
         plan = writing.settings.plan or self.job.recorded_plan()
         self.writing = dataclasses.replace(writing, settings=dataclasses.replace(writing.settings, plan=plan))
         self.job.check(writing.parsing.schema, self.writing.settings)
+        if not self.job.is_ignored:
+            writing.table.open(self.job.job)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> api.WriterCommitMessage:
         if self.job.is_ignored:
@@ -156,6 +158,7 @@ class StreamWriter(api.DataSourceStreamArrowWriter):
         self.writing = dataclasses.replace(writing, settings=dataclasses.replace(writing.settings, plan=plan))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> api.WriterCommitMessage:
+        self.table.open(self.job)
         return _Message([(self.job, self.writing.write(self.job, iterator, partition_number()))])
 
     def commit(self, messages: list[api.WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803

@@ -169,6 +169,8 @@ class _Task:
         recorded = self.table.plan() if self.follows_table else None
         if recorded is not None:
             settings = replace(settings, plan=Plan.from_json(recorded))
+        # A commit closes the job's folder; each batch has one.
+        self.table.open(self.job)
         is_counted = self.evolves or settings.plan is None
         part = write_part(
             batches, partition_number(), table=self.table, job=self.job, settings=settings, parsing=self.parsing, counts=is_counted

@@ -143,6 +143,7 @@ def _convert(
         (done,) = convert_here(
             path, target, layout, plan, json_columns=json_columns, compression=compression, row_group_rows=rows, threads=1
         )
+        table.make_room(job, staged)
         table.folder.upload(target, staged)
     return StagedFile(staged, name, done.rows, done.size), done.contents
 

@@ -35,6 +35,7 @@ _OURS: Final = "_varquet"
 _PLAN: Final = f"{_OURS}/plan.json"
 _JOURNAL: Final = "commit.json"
 _STAGED: Final = ".staged"
+_GONE: Final = "gone-"
 _DELTA: Final = "_delta_log"
 QUARANTINE: Final = "_quarantine"
 
@@ -65,8 +66,14 @@ class Table(Protocol):
     def begin(self) -> Job:
         """Clear up behind jobs that have died, and begin another one."""
 
+    def open(self, job: Job) -> None:
+        """Let the tasks of a job write, until it is committed or aborted."""
+
     def staged(self, job: Job, path: str) -> str:
         """Where a job writes the file that belongs at a path."""
+
+    def make_room(self, job: Job, staged: str) -> None:
+        """Make sure that a task can write a local file there; an error if the job is over."""
 
     def commit(
         self, job: Job, files: Sequence[StagedFile], replace: Replace = "nothing", *, batch: str = "", plan: str | None = None
@@ -117,6 +124,18 @@ class DirectoryTable:
         self.recover()
         return Job.begin()
 
+    def open(self, job: Job) -> None:
+        """Let the tasks of a job write, until it is committed or aborted."""
+        if self.folder.filesystem is None:
+            self.folder.make_folder(f"{_OURS}/{job.folder}")
+
+    def make_room(self, job: Job, staged: str) -> None:
+        """Make sure that a task can write a local file there; an error if the job is over, so that a late task leaves nothing."""
+        try:
+            self.folder.make_folder_of(staged, within=f"{_OURS}/{job.folder}")
+        except FileNotFoundError:
+            raise VarquetError(f"expected a job at work in {self.folder.path}, got one that has ended: {job.folder}") from None
+
     def staged(self, job: Job, path: str) -> str:
         """Where a job writes the file that belongs at a path; not with the ending of Parquet files, which globs would find."""
         return f"{_OURS}/{job.folder}/{path}{_STAGED}"
@@ -162,7 +181,7 @@ class DirectoryTable:
         # From here on it is done; what is left is rubbish, which the next job would clear away as well.
         self.folder.delete(f"{_OURS}/{name}/{_JOURNAL}")
         with contextlib.suppress(OSError):
-            self.folder.delete_folder(f"{_OURS}/{name}")
+            self._drop(name)
 
     def abort(self, job: Job) -> None:
         """Leave nothing of a job; but what is decided is done, by the next one if it cannot be done now."""
@@ -172,12 +191,15 @@ class DirectoryTable:
             with contextlib.suppress(Exception):
                 self._finish(job.folder, json.loads(journal))
             return
-        self.folder.delete_folder(f"{_OURS}/{job.folder}")
-        self._tidy()
+        self._drop(job.folder)
+        for made in (_OURS, ""):
+            self.folder.delete_empty(made)
 
-    def _tidy(self) -> None:
-        if not self.folder.names(_OURS):
-            self.folder.delete_folder(_OURS)
+    def _drop(self, name: str) -> None:
+        """Delete the folder of a job. On a local disk it gets another name first: no late task can put a file into it meanwhile."""
+        gone = f"{_OURS}/{_GONE}{name}"
+        self.folder.rename_folder(f"{_OURS}/{name}", gone)
+        self.folder.delete_folder(gone if self.folder.filesystem is None else f"{_OURS}/{name}")
 
     def recover(self, *, older_than: float | None = None) -> list[str]:
         """Finish the commits of jobs that have died in the middle of one, delete what others have left; the names of all of them.
@@ -187,6 +209,9 @@ class DirectoryTable:
         """
         found: list[str] = []
         for name in self.folder.names(_OURS):
+            if name.startswith(_GONE):
+                self.folder.delete_folder(f"{_OURS}/{name}")
+                continue
             job = Job.of_folder(name)
             if job is None:
                 continue
@@ -200,13 +225,13 @@ class DirectoryTable:
             if journal is not None:
                 self._finish(name, json.loads(journal))
             else:
-                self.folder.delete_folder(f"{_OURS}/{name}")
+                self._drop(name)
         return found
 
     def vacuum(self, older_than: float = IDLE_SECONDS) -> list[str]:
         """Clear up behind jobs that have died, or have changed nothing for so many seconds; the names of their folders."""
         found = self.recover(older_than=older_than)
-        self._tidy()
+        self.folder.delete_empty(_OURS)
         return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -103,18 +104,35 @@ class Folder:
             os.fsync(local.fileno())
         os.replace(temporary, full)
 
-    def make_folder_of(self, path: str) -> None:
-        """Make sure that a file can be written."""
-        self.store.create_dir(self.full(path).rpartition("/")[0] or "/", recursive=True)
+    def make_folder(self, path: str) -> None:
+        """Make a folder, and those that it is in."""
+        self.store.create_dir(self.full(path) or "/", recursive=True)
+
+    def make_folder_of(self, path: str, *, within: str | None = None) -> None:
+        """Make sure that a file can be written.
+
+        Args:
+            within: a folder that is not made: on a local disk it must be there.
+        """
+        above = path.rpartition("/")[0]
+        if within is None or self.filesystem is not None:
+            self.make_folder(above)
+            return
+        os.stat(self.full(within))
+        made = within
+        for name in filter(None, above[len(within) :].split("/")):
+            made = f"{made}/{name}"
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self.full(made))
 
     def upload(self, local: str, path: str) -> None:
-        """Move a local file here, perhaps from another disk."""
-        self.make_folder_of(path)
+        """Move a local file here, perhaps from another disk; its folder is there if this one is local, too."""
         if self.filesystem is None:
             temporary = f"{self.full(path)}.{secrets.token_hex(4)}.tmp"
             shutil.move(local, temporary)
             os.replace(temporary, self.full(path))
         else:
+            self.make_folder_of(path)
             pafs.copy_files(local, self.full(path), source_filesystem=pafs.LocalFileSystem(), destination_filesystem=self.filesystem)
             os.unlink(local)
 
@@ -145,6 +163,18 @@ class Folder:
                 except OSError:
                     break
                 above = os.path.dirname(above)
+
+    def rename_folder(self, path: str, target: str) -> None:
+        """Give a local folder another name, at once; nothing if it is not there. An object store has no folders that could be renamed."""
+        if self.filesystem is None:
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(self.full(path), self.full(target))
+
+    def delete_empty(self, path: str) -> None:
+        """Delete a local folder if nothing is in it."""
+        if self.filesystem is None:
+            with contextlib.suppress(OSError):
+                os.rmdir(self.full(path))
 
     def delete_folder(self, path: str) -> None:
         """Delete a folder with everything in it, if it is there."""

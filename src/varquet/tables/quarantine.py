@@ -86,6 +86,7 @@ class QuarantineWriter:
 
     def __init__(self, table: Table, job: Job, name: str) -> None:
         self.table = table
+        self.job = job
         self.path = f"{QUARANTINE}/{name}.parquet"
         self.staged = table.staged(job, self.path)
         self.rows = 0
@@ -107,6 +108,7 @@ class QuarantineWriter:
             return []
         self.writer.close()
         size = os.path.getsize(self.local)
+        self.table.make_room(self.job, self.staged)
         self.table.folder.upload(self.local, self.staged)
         return [StagedFile(self.staged, self.path, self.rows, size)]
 

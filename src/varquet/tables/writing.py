@@ -200,7 +200,7 @@ class _Part:
             self.path = above.new_path(self.folder)
             staged = above.table.staged(above.job, self.path)
             if above.table.folder.filesystem is None:
-                above.table.folder.make_folder_of(staged)
+                above.table.make_room(above.job, staged)
                 self.local = above.table.folder.full(staged)
             else:
                 self.local = os.path.join(tempfile.mkdtemp(prefix="varquet-"), "file.parquet")

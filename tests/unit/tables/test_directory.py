@@ -36,6 +36,7 @@ def batch(lines: list[str] = LINES) -> pa.RecordBatch:
 
 def stage(table: DirectoryTable, job: Job, rows: pa.RecordBatch | None = None, **settings: object) -> list[StagedFile]:
     rows = batch() if rows is None else rows
+    table.open(job)
     writer = TableWriter(table, job, rows.schema, Settings(**{"plan": PLAN, **settings}))  # type: ignore[arg-type]
     writer.write(rows)
     return writer.close()
@@ -49,6 +50,22 @@ def numbers(table: DirectoryTable) -> list[int]:
 def left(table: DirectoryTable) -> list[str]:
     """Whatever there is besides data and the plan."""
     return [entry.path for entry in table.folder.entries() if not entry.path.endswith((".parquet", "plan.json"))]
+
+
+def test_a_task_that_is_late_leaves_nothing(table: DirectoryTable) -> None:
+    job = table.begin()
+    table.open(job)
+    begun = TableWriter(table, job, batch().schema, Settings(PLAN))
+    begun.write(batch())
+    table.abort(job)
+    with pytest.raises(FileNotFoundError):
+        begun.close()
+    begun.abort()
+    for partition_by in ((), (Key("n", "n"),)):
+        late = TableWriter(table, job, batch().schema, Settings(PLAN, partition_by=partition_by))
+        with pytest.raises(vq.VarquetError, match="got one that has ended"):
+            late.write(batch())
+    assert not table.folder.exists()
 
 
 def test_files_appear_when_they_are_committed(table: DirectoryTable) -> None:
@@ -162,6 +179,7 @@ def test_delta_tables_are_left_alone(table: DirectoryTable) -> None:
 
 def test_files_end_at_their_size_and_hold_sorted_rows(table: DirectoryTable) -> None:
     job = table.begin()
+    table.open(job)
     writer = TableWriter(table, job, batch().schema, Settings(file_bytes=1, row_group_rows=100))
     for first in range(0, 1000, 10):
         writer.write(batch().slice(first, 10))
@@ -194,6 +212,7 @@ def test_partitions_are_named_as_spark_names_them(table: DirectoryTable, values:
 
 def test_many_partitions_do_not_keep_many_files_open(table: DirectoryTable) -> None:
     job = table.begin()
+    table.open(job)
     rows = batch()
     writer = TableWriter(table, job, rows.schema, Settings(partition_by=(Key("n", "n"),)))
     writer.write(rows)
