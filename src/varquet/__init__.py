@@ -16,6 +16,7 @@
     choose(profile, policy)       the shredding schema that a policy chooses, with the reasons for every path
     Plan                          a table's schemas, pinned; evolve adapts them to drift without ever going back and forth
     fingerprint(column)           a number for every value that is the same for equal ones
+    MapKeys                       which keys of a map become columns; maps_of_options reads them from table options
     ShreddingSchema               which paths become columns: "id bigint, user struct<name: string>"
     Variant                       one value, as a person handles it
     Path                          a singular RFC 9535 path, $.a['b.c'][0]
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from varquet.columns.validate import validate
     from varquet.errors import (
         CastError,
+        InvalidMapError,
         InvalidVariantError,
         JsonError,
         ParquetError,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         UnsupportedTypeError,
         VarquetError,
     )
+    from varquet.layouts.map_keys import HotKey, MapKeys, maps_of_options
     from varquet.layouts.shredding import shred, unshred
     from varquet.parquet.convert import Content, ConvertedFile, convert
     from varquet.parquet.diff import Comparison, Difference, diff
@@ -78,9 +81,12 @@ __all__ = [
     "Difference",
     "Drift",
     "FileWriter",
+    "HotKey",
     "Inspection",
+    "InvalidMapError",
     "InvalidVariantError",
     "JsonError",
+    "MapKeys",
     "Operand",
     "Options",
     "ParquetError",
@@ -111,6 +117,7 @@ __all__ = [
     "fingerprint",
     "inspect",
     "is_variant_type",
+    "maps_of_options",
     "parse_json",
     "path",
     "profile",
@@ -139,6 +146,7 @@ _HOMES: Final = {
     "varquet.columns.validate": ("validate",),
     "varquet.errors": (
         "CastError",
+        "InvalidMapError",
         "InvalidVariantError",
         "JsonError",
         "ParquetError",
@@ -147,6 +155,7 @@ _HOMES: Final = {
         "UnsupportedTypeError",
         "VarquetError",
     ),
+    "varquet.layouts.map_keys": ("HotKey", "MapKeys", "maps_of_options"),
     "varquet.layouts.shredding": ("shred", "unshred"),
     "varquet.parquet.convert": ("Content", "ConvertedFile", "convert"),
     "varquet.parquet.diff": ("Comparison", "Difference", "diff"),
