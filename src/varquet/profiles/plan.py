@@ -19,9 +19,10 @@ from typing import Final, Literal
 import pyarrow as pa
 
 from varquet.errors import VarquetError
+from varquet.layouts.map_keys import MapKeys
 from varquet.parquet.footer import PLAN_KEY, read_footer
 from varquet.profiles.facts import DECIMALS, INTEGERS, PathFacts, Profile, Steps
-from varquet.profiles.policies import Options, PolicyName, choose, integer_digits, roomy_decimal
+from varquet.profiles.policies import MAP_POLICY, Options, PolicyName, choose, integer_digits, roomy_decimal
 from varquet.profiles.profiling import Data
 from varquet.profiles.profiling import profile as profile_of
 from varquet.schema import ShreddingSchema, display_path
@@ -48,6 +49,11 @@ class ColumnPlan:
     profile_digest: str | None = None
     gone: Mapping[str, str] = field(default_factory=dict)
     """Paths that were shredded once, and the types they had: they come back as those or not at all."""
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the column stays a map, and the fields of the schema are its hot keys."""
+        return self.policy == MAP_POLICY
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +102,13 @@ class Plan:
 
     @property
     def schemas(self) -> dict[str, ShreddingSchema]:
-        """What `write` takes."""
-        return {name: column.schema for name, column in self.columns.items()}
+        """What `write` takes for the Variant columns."""
+        return {name: column.schema for name, column in self.columns.items() if not column.is_map}
+
+    @property
+    def maps(self) -> dict[str, MapKeys]:
+        """What `write` takes for the columns of maps."""
+        return {name: MapKeys.from_schema(column.schema) for name, column in self.columns.items() if column.is_map}
 
     def digest(self) -> str:
         """A hash of the plan, in hexadecimal."""

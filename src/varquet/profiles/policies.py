@@ -23,9 +23,22 @@ from varquet.schema import ELEMENT, ShreddingSchema
 from varquet.schema.walk import steps_of
 from varquet.types import BY_NAME, MAX_DECIMAL_DIGITS
 
-__all__ = ["POLICIES", "Choice", "Decision", "Options", "PolicyName", "choose", "integer_digits", "roomy_decimal", "with_hints"]
+__all__ = [
+    "MAP_POLICY",
+    "POLICIES",
+    "Choice",
+    "Decision",
+    "Options",
+    "PolicyName",
+    "choose",
+    "integer_digits",
+    "roomy_decimal",
+    "with_hints",
+]
 
-PolicyName: TypeAlias = Literal["varquet", "iceberg", "iceberg-1.11", "spark"]
+PolicyName: TypeAlias = Literal["varquet", "iceberg", "iceberg-1.11", "spark", "map"]
+
+MAP_POLICY: Final = "map"
 
 # From the weakest to the strongest, when two types are as common as each other; objects and arrays lose to all.
 _TIE_ORDER: Final = (
