@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from varquet.parquet.writer import FileWriter, WrittenFile, write
     from varquet.paths import Path
     from varquet.profiles.facts import PathFacts, Profile
+    from varquet.profiles.map_types import type_keys
     from varquet.profiles.plan import Change, ColumnPlan, Drift, Plan, drift
     from varquet.profiles.policies import Choice, Decision, Options, choose
     from varquet.profiles.profiling import profile
@@ -126,6 +127,7 @@ __all__ = [
     "scan",
     "shred",
     "to_json",
+    "type_keys",
     "unshred",
     "validate",
     "variant_field",
@@ -163,6 +165,7 @@ _HOMES: Final = {
     "varquet.parquet.reader": ("read", "read_batches"),
     "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),
     "varquet.profiles.facts": ("PathFacts", "Profile"),
+    "varquet.profiles.map_types": ("type_keys",),
     "varquet.profiles.plan": ("Change", "ColumnPlan", "Drift", "Plan", "drift"),
     "varquet.profiles.policies": ("Choice", "Decision", "Options", "choose"),
     "varquet.profiles.profiling": ("profile",),

@@ -101,7 +101,11 @@ def ingest(
     unshredded: Annotated[bool, typer.Option("--unshredded", help="Shred nothing: every value stays whole.")] = False,
     column: Annotated[
         str | None,
-        typer.Option("--column", help="The column of Parquet files to shred: JSON text or a Variant.", show_default="the only one"),
+        typer.Option(
+            "--column",
+            help="The column of Parquet files to shred: JSON text, a Variant, or maps.",
+            show_default="the only one",
+        ),
     ] = None,
     output_column: Annotated[
         str | None,
@@ -148,6 +152,8 @@ def ingest(
 ) -> None:
     """Write NDJSON, a column of JSON text or a Variant column as a Parquet file with a shredded Variant column.
 
+    A column of maps stays one: its hot keys get columns of their own.
+
     Without --schema or --plan the data is read twice: first to see which paths are worth a column, as `varquet analyze` does. (What
     comes from stdin cannot be, and stays whole, as with --unshredded.) Whatever the schema does not name is kept. Other columns of
     Parquet files are kept as they are. DEST appears when it is complete; inputs larger than memory are fine.
@@ -186,8 +192,8 @@ def ingest(
     stop = on_error is not OnError.NULL
     pinned = None
     if plan is not None:
-        pinned = _planned(plan, source.column)
-        shredding = pinned.schemas[source.column]
+        pinned = _planned(plan, source.column, source.schema.names)
+        shredding = pinned.columns[source.column].schema
     elif schema is None and not unshredded and source.can_be_read_again:
         with out.progress("counting", source.size) as advance:
             shredding = _chosen(source, stop, advance, count)
@@ -197,7 +203,8 @@ def ingest(
         FileWriter(
             target,
             source.schema,
-            {(source.column,): shredding} if pinned is None else pinned,
+            pinned if pinned is not None else {} if source.is_map else {(source.column,): shredding},
+            maps={(source.column,): shredding} if source.is_map and pinned is None else None,
             overwrite=force,
             layout=layout.value,
             compression=compression.value,
@@ -303,7 +310,7 @@ def _ingest_on_spark(
     out.result(report.to_dict(), report.lines())
 
 
-def _planned(path: Path, column: str) -> Plan:
+def _planned(path: Path, column: str, names: list[str]) -> Plan:
     from varquet.profiles.plan import Plan
 
     found = Plan.load(path)
@@ -311,7 +318,8 @@ def _planned(path: Path, column: str) -> Plan:
         raise VarquetError(
             f"expected a plan for column {column}, got {path} with {', '.join(found.columns)}", hint="--output-column names it"
         )
-    return Plan({column: found.columns[column]}, found.step)
+    kept = {name: one for name, one in found.columns.items() if name == column or (one.is_map and name in names)}
+    return Plan(kept, found.step)
 
 
 def _chosen(source: Source, stop: bool, advance: Callable[[int], None], threads: int) -> ShreddingSchema:
@@ -320,7 +328,7 @@ def _chosen(source: Source, stop: bool, advance: Callable[[int], None], threads:
     from varquet.profiles.profiling import profile_batches
 
     counted = profile_batches(lambda: source.columns(advance, stop=stop), threads=threads)
-    return choose(counted).schema
+    return choose(counted, "map" if source.is_map else "varquet").schema
 
 
 class _Found:

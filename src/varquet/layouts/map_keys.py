@@ -69,8 +69,8 @@ class MapKeys:
 
     @classmethod
     def from_schema(cls, schema: ShreddingSchema) -> MapKeys:
-        """The fields of an object as keys; a field that is no single value keeps the type of the map."""
-        return cls(tuple(HotKey(name, field.type) for name, field in schema.fields))
+        """The fields of an object as keys; texts, and what is no single value, keep the type of the map."""
+        return cls(tuple(HotKey(name, None if field.type == pa.string() else field.type) for name, field in schema.fields))
 
 
 MapKeysLike: TypeAlias = MapKeys | ShreddingSchema | str | Iterable[str]

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Final, Literal
@@ -36,7 +36,7 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """How one column is shredded, and what led to it."""
+    """How one column is shredded, and what led to it. With the policy `map` it is a map, and the fields of the schema its hot keys."""
 
     schema: ShreddingSchema
     policy: PolicyName = "varquet"
@@ -70,7 +70,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The pinned schemas of a table's Variant columns, by name."""
+    """The pinned schemas of a table's Variant columns, and the hot keys of its maps, by name."""
 
     columns: Mapping[str, ColumnPlan]
     step: int = 1
@@ -83,15 +83,17 @@ class Plan:
         policy: PolicyName = "varquet",
         options: Options | None = None,
         *,
+        maps: Collection[str] = (),
         retain_frequency: float = 0.05,
     ) -> Plan:
-        """The plan that a policy makes of the first profile of each column."""
+        """The plan that a policy makes of the first profile of each column; `maps` are those that stay maps, with hot keys."""
         options = options or Options()
+        policies: dict[str, PolicyName] = {name: MAP_POLICY if name in maps else policy for name in profiles}
         return cls(
             {
                 name: ColumnPlan(
-                    choose(profile, policy, options).schema,
-                    policy,
+                    choose(profile, policies[name], options).schema,
+                    policies[name],
                     options,
                     retain_frequency,
                     profile_digest=profile.digest(),
@@ -216,7 +218,7 @@ def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan,
             never.add(steps)
             continue
         wider = _widened(leaf, here)
-        typed = _typed(wider, here) / max(1, here.held)
+        typed = _typed(plan, wider, here) / max(1, here.held)
         if leaf.type is not None and typed < plan.retain_typed_share:
             gone[path], reasons[path] = leaf.ddl(), f"{typed:.1%} of its values have its type, below {plan.retain_typed_share:.0%}"
             never.add(steps)
@@ -228,7 +230,7 @@ def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan,
         steps = steps_of(path)
         here, leaf = facts.get(steps), ShreddingSchema.parse(ddl)
         share = here.held / values if here is not None else 0.0
-        if here is not None and share >= asked.min_field_frequency and _typed(leaf, here) >= 0.5 * here.held:
+        if here is not None and share >= asked.min_field_frequency and _typed(plan, leaf, here) >= 0.5 * here.held:
             back[steps] = _widened(leaf, here)
             del gone[path]
         else:
@@ -287,10 +289,10 @@ def _fits(low: int, high: int, bits: int) -> bool:
     return -(1 << (bits - 1)) <= low and high < 1 << (bits - 1)
 
 
-def _typed(leaf: ShreddingSchema, facts: PathFacts) -> int:
-    """How many values of a path are of a leaf's kind."""
+def _typed(plan: ColumnPlan, leaf: ShreddingSchema, facts: PathFacts) -> int:
+    """How many values of a path are of a leaf's kind; of a map, whose texts a profile knows as texts only, that is all of them."""
     kind = leaf.type
-    if kind is None:
+    if kind is None or plan.is_map:
         return facts.held
     if pa.types.is_integer(kind):
         return facts.of(*INTEGERS)
@@ -345,7 +347,7 @@ def drift(plan: ColumnPlan, data: Profile | Data) -> Drift:
     for steps, leaf in leaves.items():
         here = facts.get(steps)
         held = here.held if here is not None else 0
-        typed = _typed(leaf, here) / held if here is not None and held else 0.0
+        typed = _typed(plan, leaf, here) / held if here is not None and held else 0.0
         if here is not None and leaf.type is not None:
             typed_bytes += typed * here.bytes
         share = held / values
