@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 from varquet.columns.arrow import SHARED_VARIANT, variant_field
 from varquet.columns.threads import in_order
 from varquet.parquet.plans import PinnedSchemas
+from varquet.queries.access import Access
 from varquet.queries.binding import conjuncts, is_null_test, made_table, no_column, with_types
 from varquet.queries.dataset import FoundFile, partition_schema
 from varquet.queries.explaining import Explanation, FileReport, GroupReport, PathReport
 from varquet.queries.expressions import Operand, Predicate, Query, operands_of
 from varquet.queries.grammar import predicate_text
 from varquet.queries.groups import GroupReading, Key
+from varquet.queries.map_access import MapAccess
 from varquet.queries.opened import OpenedFile
 from varquet.queries.outcomes import FALSE, TRUE, UNKNOWN, Bounds, outcomes
 
@@ -78,20 +80,25 @@ class BoundFiles:
             return
         if next(self.files_with(operand), None) is None:
             name = operand.column or self.source.column or ""
-            raise no_column(name, [*self.source.file(0).open.physical.names, *self.source.partitions])
+            raise no_column(name, [*self.source.file(0).open.schema.names, *self.source.partitions])
 
-    def type_of(self, operand: Operand) -> pa.DataType:
+    def type_of(self, operand: Operand) -> pa.DataType | None:
+        """The type of an operand that was given none; None for a Variant."""
         self.check(operand)
         file = next(self.files_with(operand), None)
         if file is None:
             return self.source.partitions[operand.column or ""]
-        return file.open.schema.field(operand.column).type
+        if operand.path is None:
+            return file.open.schema.field(operand.column).type
+        access = file.access(operand, self.source.column)
+        return access.kind if isinstance(access, MapAccess) else None
 
     def output_field(self, name: str, operand: Operand) -> pa.Field:
         if operand.path is None:
             kind = self.type_of(operand)
             return variant_field(name, shared_metadata=True) if kind == SHARED_VARIANT else pa.field(name, kind)
-        return variant_field(name) if operand.type is None else pa.field(name, operand.type)
+        kind = operand.type or self.type_of(operand)
+        return variant_field(name) if kind is None else pa.field(name, kind)
 
     def outcomes(self, file: OpenedFile, group: int) -> int:
         """What the predicate can be of the rows of a row group."""
@@ -180,7 +187,7 @@ class BoundFiles:
                 continue
             need = reading.need(access, operand, as_null_test=as_null_test)
             needed |= need.leaves
-            if access.metadata is not None and need.reads_residual and access.rest is not None and access.rest.steps:
+            if isinstance(access, Access) and access.metadata is not None and need.reads_residual and access.rest:
                 needed.add(access.metadata)
             report = paths.setdefault(operand.key, PathReport(operand.text()))
             report.count(access, need)
