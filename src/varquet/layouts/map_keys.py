@@ -11,7 +11,7 @@ for those that begin or end with a blank: ["a,b", ""].
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 from varquet.errors import SchemaError
 from varquet.schema import ShreddingSchema
 
-__all__ = ["HotKey", "MapKeys", "MapKeysLike", "keys_key", "keys_of", "maps_of_options", "sidecar_name"]
+__all__ = ["HotKey", "MapKeys", "MapKeysLike", "is_map_option", "keys_key", "keys_of", "maps_of_options", "sidecar_name"]
 
 _OPTION: Final = "parquet.map.shredding."
 _COLUMNS: Final = _OPTION + "columns"
@@ -68,9 +68,18 @@ class MapKeys:
         return ",".join(names) if is_plain else json.dumps(names, ensure_ascii=False)
 
     @classmethod
-    def from_schema(cls, schema: ShreddingSchema) -> MapKeys:
-        """The fields of an object as keys; texts, and what is no single value, keep the type of the map."""
-        return cls(tuple(HotKey(name, None if field.type == pa.string() else field.type) for name, field in schema.fields))
+    def from_schema(cls, schema: ShreddingSchema, order: Sequence[str] = ()) -> MapKeys:
+        """The fields of an object as keys; texts, and what is no single value, keep the type of the map.
+
+        Keys that `order` names come first, as it has them; the others are in the order of their bytes.
+        """
+        place = {name: k for k, name in enumerate(order)}
+        fields = sorted(schema.fields, key=lambda pair: place.get(pair[0], len(place)))
+        return cls(tuple(HotKey(name, None if field.type == pa.string() else field.type) for name, field in fields))
+
+    def schema(self) -> ShreddingSchema:
+        """The keys as fields of an object, of which those without a type are texts; a schema knows no order."""
+        return ShreddingSchema.object([(key.name, ShreddingSchema.primitive(key.type or pa.string())) for key in self.keys])
 
 
 MapKeysLike: TypeAlias = MapKeys | ShreddingSchema | str | Iterable[str]
@@ -85,17 +94,24 @@ def keys_of(given: MapKeysLike) -> MapKeys:
     return MapKeys.parse(given) if isinstance(given, str) else MapKeys(tuple(map(HotKey, given)))
 
 
-def maps_of_options(options: Mapping[str, str]) -> dict[str, MapKeys]:
+def is_map_option(name: str) -> bool:
+    """Whether an option is one about maps."""
+    return name.startswith(_OPTION)
+
+
+def maps_of_options(options: Mapping[str, str], *, ignores_case: bool = False) -> dict[str, MapKeys]:
     """The maps that options name, by column; options about other things are none of ours.
+
+    With `ignores_case` the names of options are in lower case, as Spark hands them on.
 
     >>> maps_of_options({"parquet.map.shredding.columns": "headers", "parquet.map.shredding.headers.keys": "accept,host"})["headers"].names
     ['accept', 'host']
     """
-    given = {name: text for name, text in options.items() if name.startswith(_OPTION)}
+    given = {name: text for name, text in options.items() if is_map_option(name)}
     columns = _words(given.pop(_COLUMNS, ""))
     found: dict[str, MapKeys] = {}
     for column in columns:
-        text = given.pop(f"{_OPTION}{column}{_KEYS}", None)
+        text = given.pop(f"{_OPTION}{column.lower() if ignores_case else column}{_KEYS}", None)
         if text is None:
             raise SchemaError(f"expected the option {_OPTION}{column}{_KEYS} for the column {column!r}, got none")
         found[column] = MapKeys.parse(text)

@@ -19,7 +19,7 @@ from typing import Final, Literal
 import pyarrow as pa
 
 from varquet.errors import VarquetError
-from varquet.layouts.map_keys import MapKeys
+from varquet.layouts.map_keys import MapKeys, MapKeysLike, keys_of
 from varquet.parquet.footer import PLAN_KEY, read_footer
 from varquet.profiles.facts import DECIMALS, INTEGERS, PathFacts, Profile, Steps
 from varquet.profiles.policies import MAP_POLICY, Options, PolicyName, choose, integer_digits, roomy_decimal
@@ -49,6 +49,14 @@ class ColumnPlan:
     profile_digest: str | None = None
     gone: Mapping[str, str] = field(default_factory=dict)
     """Paths that were shredded once, and the types they had: they come back as those or not at all."""
+    order: tuple[str, ...] = ()
+    """The hot keys of a map in the order in which somebody gave them."""
+
+    @classmethod
+    def of_keys(cls, given: MapKeysLike) -> ColumnPlan:
+        """The plan for a map whose hot keys somebody has chosen."""
+        keys = keys_of(given)
+        return cls(keys.schema(), MAP_POLICY, order=tuple(keys.names))
 
     @property
     def is_map(self) -> bool:
@@ -110,7 +118,7 @@ class Plan:
     @property
     def maps(self) -> dict[str, MapKeys]:
         """What `write` takes for the columns of maps."""
-        return {name: MapKeys.from_schema(column.schema) for name, column in self.columns.items() if column.is_map}
+        return {name: MapKeys.from_schema(column.schema, column.order) for name, column in self.columns.items() if column.is_map}
 
     def digest(self) -> str:
         """A hash of the plan, in hexadecimal."""
@@ -132,6 +140,7 @@ class Plan:
                         "schema": column.schema.ddl(),
                         "paths": leaf_types(column.schema),
                         "gone": dict(sorted(column.gone.items())),
+                        **({"order": list(column.order)} if column.order else {}),
                     }
                     for name, column in sorted(self.columns.items())
                 },
@@ -158,7 +167,8 @@ class Plan:
                     f"expected the schema and the paths of column {name!r} to say the same, got paths that the schema has not",
                     hint="change the schema, and write the paths as `varquet plan show` does",
                 )
-            rest = {key: value for key, value in column.items() if key not in ("schema", "paths", "options")}
+            rest = {key: value for key, value in column.items() if key not in ("schema", "paths", "options", "order")}
+            rest["order"] = tuple(column.get("order", ()))
             columns[name] = ColumnPlan(schema, options=Options.from_dict(column["options"]), **rest)
         return cls(columns, data["step"])
 

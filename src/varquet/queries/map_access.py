@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from varquet.columns.arrow import plain
 from varquet.errors import UnsupportedTypeError
-from varquet.layouts.casts import cast_typed
+from varquet.layouts.casts import cast_typed, cast_value
 from varquet.layouts.map_entries import is_text, lookup
 from varquet.layouts.map_sidecar import RESIDUAL, nested_sidecar
 from varquet.layouts.map_text import texts_of
@@ -27,7 +27,7 @@ from varquet.queries.access import Access, Need, down
 from varquet.queries.outcomes import ANYTHING, Bounds
 from varquet.queries.statistics import NOTHING_THERE, BloomFilter, bounds_of, holds_nothing
 
-__all__ = ["MapAccess", "cast_value", "is_direct", "key_of", "map_access", "map_bounds", "map_need", "may_hold", "read_map"]
+__all__ = ["MapAccess", "is_direct", "key_of", "map_access", "map_bounds", "map_need", "may_hold", "read_map"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +126,6 @@ def read_map(access: MapAccess, target: pa.DataType | None, need: Need, columns:
 def _as_value(sidecar: pa.Array, kind: pa.DataType) -> pa.Array:
     made = texts_of(sidecar) if is_text(kind) and not is_text(plain(sidecar).type) else sidecar
     return made if made.type == kind else made.cast(kind)
-
-
-def cast_value(values: pa.Array, target: pa.DataType | None) -> pa.Array:
-    """Values of a map as a type, as `extract` casts."""
-    if target is None or values.type == target:
-        return values
-    if pa.types.is_nested(values.type):
-        raise UnsupportedTypeError(f"expected a map of single values to cast to {target}, got one of {values.type}")
-    values = plain(values)
-    return cast_typed(values.cast(pa.string()) if pa.types.is_large_string(values.type) else values, target)
 
 
 def is_direct(kind: pa.DataType, target: pa.DataType) -> bool:

@@ -59,10 +59,14 @@ def analyze(
     share: float = SHARE,
     sample: float = 1.0,
 ) -> Plan:
-    """The plan that a policy makes of a column of a DataFrame; see `profile`, and `varquet.choose` for the policies."""
+    """The plan that a policy makes of a column of a DataFrame; see `profile`, and `varquet.choose` for the policies.
+
+    A column of maps stays one, and the plan has its hot keys.
+    """
     name = _column(frame, column)
     found = profile(frame, name, most_names=most_names, share=share, sample=sample)
-    return Plan.from_profiles({name: found}, policy, options)
+    maps = [one for one, kind in frame.dtypes if kind.startswith("map<")]
+    return Plan.from_profiles({name: found}, policy, options, maps=maps)
 
 
 def merged(parts: list[bytes]) -> Profile:

@@ -16,7 +16,9 @@ from pyspark.sql import datasource as api
 from pyspark.sql.types import StructType
 
 from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.layouts.map_keys import maps_of_options
 from varquet.parquet.files import DataFile
+from varquet.profiles.plan import ColumnPlan, Plan
 from varquet.queries.dataset import FoundFile, find_files
 from varquet.queries.expressions import IsNull, Not, Operand, Predicate, Query
 from varquet.queries.grammar import parse_predicate
@@ -40,6 +42,8 @@ class Reading:
     select: Mapping[str, str] | Sequence[str] | None
     where: str | None
     column: str | None
+    plan: Plan | None = None
+    """The hot keys of maps, for files that do not say which they are."""
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Reading:
@@ -48,11 +52,13 @@ class Reading:
         where = given.get("where")
         if where is not None:
             parse_predicate(where)
-        return cls(given["path"], None if select is None else listed(select), where, given.get("column"))
+        maps = {name: ColumnPlan.of_keys(keys) for name, keys in maps_of_options(given, ignores_case=True).items()}
+        plan = Plan(maps) if maps else None
+        return cls(given["path"], None if select is None else listed(select), where, given.get("column"), plan)
 
     def scan(self, found: Sequence[FoundFile] | None = None, names: Sequence[str] | None = None, pushed: Sequence[Predicate] = ()) -> Scan:
         """The query, of some of the files and columns."""
-        made = Scan(FilesSource(list(self.files() if found is None else found), self.column, None), Query(), 1)
+        made = Scan(FilesSource(list(self.files() if found is None else found), self.column, self.plan), Query(), 1)
         if self.select is not None:
             made = made.select(self.select)
         if self.where is not None:

@@ -6,6 +6,7 @@ written, so that how well the plan fits stands in the progress of the query.
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,8 @@ from varquet.parquet.sources import DuplicateKeys
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.plan import Plan, leaf_types
 from varquet.spark.arrow import arrow_schema_of
-from varquet.spark.jobs import Keys, OnError, Part, PlanLike, plan_of, settings_of
+from varquet.spark.jobs import Keys, OnError, Part, PlanLike, named_columns, plan_of, settings_of
+from varquet.spark.map_tables import has_hot_keys
 from varquet.spark.parsing import Parsing
 from varquet.spark.tasks import partition_number, with_versions_checked
 from varquet.spark.writing import write_part
@@ -43,8 +45,11 @@ _MOST_PATHS: Final = 100
 def read_stream(spark: SparkSession, path: str) -> DataFrame:
     """The rows of a table, and those that come into it, as a stream, through Spark's native reader.
 
-    For layouts that it does not read there is `spark.readStream.format("varquet")`.
+    For layouts that it does not read there is `spark.readStream.format("varquet")`, by which tables are read whose plan has hot keys of
+    maps.
     """
+    if has_hot_keys(path):
+        return spark.readStream.format("varquet").load(path)
     return spark.readStream.schema(spark.read.parquet(path).schema).parquet(path)
 
 
@@ -55,6 +60,7 @@ def write_stream(
     *,
     checkpoint: str,
     json_columns: Sequence[str] = (),
+    map_columns: Sequence[str] = (),
     partition_by: Keys = (),
     sort_by: Keys = (),
     on_error: OnError = "quarantine",
@@ -82,7 +88,7 @@ def write_stream(
         evolve: adapt the table's plan to each batch, for the next one; see `Plan.evolve`.
         trigger: arguments for Spark's `trigger`, as {"availableNow": True} or {"processingTime": "1 minute"}.
         name: the name of the query.
-        json_columns, partition_by, sort_by, on_error, duplicate_keys, file_bytes, row_group_rows, layout, compression,
+        json_columns, map_columns, partition_by, sort_by, on_error, duplicate_keys, file_bytes, row_group_rows, layout, compression,
             compression_level: as for `write`.
     """
     if not frame.isStreaming:
@@ -91,8 +97,8 @@ def write_stream(
     job = table.begin()
     recorded = table.plan()
     given = plan_of(plan) if plan is not None else None if recorded is None else Plan.from_json(recorded)
-    named = (*json_columns, *(given.columns if given is not None else ()))
-    parsing = Parsing.of(arrow_schema_of(frame.schema), named, on_error, duplicate_keys)
+    named, maps = named_columns(given, json_columns, map_columns)
+    parsing = Parsing.of(arrow_schema_of(frame.schema), named, on_error, duplicate_keys, maps)
     settings = settings_of(
         parsing.schema,
         parsing.variants,
@@ -115,6 +121,8 @@ def write_stream(
         writer = writer.option("evolve", "true")
     if given is not None:
         writer = writer.option("plan", given.to_json())
+    if maps:
+        writer = writer.option("map_columns", json.dumps(maps))
     if trigger is not None:
         writer = writer.trigger(**trigger)
     return (writer if name is None else writer.queryName(name)).start()

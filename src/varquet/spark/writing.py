@@ -16,9 +16,9 @@ from varquet.parquet.sources import DuplicateKeys
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
-from varquet.profiles.profiling import Counting
+from varquet.profiles.profiling import Counting, variants_of
 from varquet.profiles.profiling import profile as profile_here
-from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, plan_of, settings_of
+from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, named_columns, plan_of, settings_of
 from varquet.spark.parsing import Parsing
 from varquet.spark.profiling import profile
 from varquet.spark.tasks import run_over
@@ -39,6 +39,7 @@ def write(
     plan: PlanLike | None = None,
     *,
     json_columns: Sequence[str] = (),
+    map_columns: Sequence[str] = (),
     partition_by: Keys = (),
     sort_by: Keys = (),
     mode: Mode = "error",
@@ -54,7 +55,7 @@ def write(
     compression_level: int | None = None,
     filesystem: Any = None,
 ) -> Report:
-    """Write a DataFrame as a table of Parquet files with shredded Variants, which Spark and others read.
+    """Write a DataFrame as a table of Parquet files with shredded Variants and maps, which Spark and others read.
 
     Files are written out of sight and appear when all of them are complete; a job that fails leaves the table as it was. Columns that
     are no Variants keep their types.
@@ -62,10 +63,12 @@ def write(
     Args:
         frame: the rows.
         path: the table's folder, as a path or URI.
-        plan: how Variants are shredded: a Plan, or schemas by column, as {"event": "id bigint, type string"}; an empty one shreds
-            nothing. By default the plan that the table has, if rows are added to it; else one made of the rows, which are computed
-            twice then.
+        plan: how columns are shredded: a Plan, or schemas by column, as {"event": "id bigint, type string"}, and hot keys of maps, as
+            {"headers": ["content-type"]}; an empty one shreds nothing. By default the plan that the table has, if rows are added to
+            it; else one made of the rows, which are computed twice then.
         json_columns: columns of JSON text or maps that become Variants; those that a plan names do anyway.
+        map_columns: columns of maps that stay maps, and get columns for their hot keys; those for which a plan has keys do anyway. Who
+            reads the table without varquet sees maps without these keys, and the columns.
         partition_by: columns, or paths with types as "$.type string", for folders as Hive and Spark name them.
         sort_by: columns or paths with types by which the rows of each file are sorted, so that statistics can skip more.
         mode: "error" if the table has files; "append"; "overwrite"; "overwrite-partitions", those that have rows in the DataFrame;
@@ -82,13 +85,13 @@ def write(
     if job.is_ignored:
         return job.nothing()
     given = job.recorded_plan() if plan is None else plan_of(plan)
-    named = (*json_columns, *(given.columns if given is not None else ()))
-    parsing = Parsing.of(frame.limit(0).toArrow().schema, named, on_error, duplicate_keys)
+    named, maps = named_columns(given, json_columns, map_columns)
+    parsing = Parsing.of(frame.limit(0).toArrow().schema, named, on_error, duplicate_keys, maps)
     changes: list[Change] = []
     if given is None or evolve:
-        names = parsing.variants if given is None else tuple(name for name in given.columns if name in parsing.variants)
+        names = parsing.profiled if given is None else tuple(name for name in given.columns if name in parsing.profiled)
         profiles = {name: profile(frame, name, on_error="raise" if on_error == "fail" else "null") for name in names}
-        given, changes = (Plan.from_profiles(profiles, policy, options), []) if given is None else given.evolve(profiles)
+        given, changes = (Plan.from_profiles(profiles, policy, options, maps=maps), []) if given is None else given.evolve(profiles)
     settings = settings_of(
         parsing.schema,
         parsing.variants,
@@ -127,7 +130,7 @@ def write_part(
     writer: TableWriter | None = None
     quarantine = QuarantineWriter(table, job, job.label(number))
     part = Part()
-    counting = {name: Counting() for name in parsing.variants if counts}
+    counting = {name: Counting() for name in parsing.profiled if counts}
 
     def parsed() -> Iterator[pa.RecordBatch]:
         before = 0
@@ -136,14 +139,14 @@ def write_part(
             before += batch.num_rows
             found.count(part, quarantine)
             for name, column in counting.items():
-                column.add(found.rows.column(name))
+                column.add(variants_of(found.rows.column(name), found.rows.schema.field(name)))
             yield found.rows
 
     try:
         rows = parsed()
         if settings.plan is None:
             first = _first(rows)
-            settings = replace(settings, plan=_plan_of(first, parsing.variants))
+            settings = replace(settings, plan=_plan_of(first, parsing))
             rows = itertools.chain(first, rows)
         for batch in rows:
             if writer is None:
@@ -168,8 +171,8 @@ def _first(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
     return found
 
 
-def _plan_of(batches: Sequence[pa.RecordBatch], variants: Sequence[str]) -> Plan:
+def _plan_of(batches: Sequence[pa.RecordBatch], parsing: Parsing) -> Plan:
     if not batches:
         return Plan({})
-    columns = {name: pa.chunked_array([batch.column(name) for batch in batches]) for name in variants}
-    return Plan.from_profiles({name: profile_here(column, threads=1) for name, column in columns.items()})
+    columns = {name: pa.chunked_array([batch.column(name) for batch in batches]) for name in parsing.profiled}
+    return Plan.from_profiles({name: profile_here(column, threads=1) for name, column in columns.items()}, maps=parsing.maps)

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from varquet.columns.arrow import plain
 from varquet.columns.extract import extract
 from varquet.errors import UnsupportedTypeError
-from varquet.layouts.casts import cast_typed
+from varquet.layouts.casts import cast_typed, cast_value
+from varquet.layouts.map_entries import lookup
 from varquet.layouts.shredding import LayoutName
 from varquet.parquet.hive import partition_folder
 from varquet.parquet.plans import PinnedSchemas
@@ -45,6 +46,8 @@ class Key:
     def of(self, batch: pa.RecordBatch) -> pa.Array:
         """The values for the rows of a batch."""
         values = batch.column(self.column)
+        if self.path is not None and pa.types.is_map(values.type):
+            return cast_value(lookup(values, str(self.path.steps[0])), self.type or pa.string())
         if self.path is not None:
             return extract(values, self.path, self.type or pa.string(), threads=1)
         return values if self.type is None else cast_typed(plain(values), self.type)
