@@ -18,10 +18,10 @@ from data import Sample
 from files import folder
 from measure import Candidate, Facts, Job, Measurement, table
 from report import Benchmark, everything, installed, run, times
-from spark import Sessions, has_java
+from spark import Sessions, bytes_read, has_java
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 __all__ = ["BENCHMARK", "candidates", "ratios"]
 
@@ -90,22 +90,15 @@ def _query_jobs(threads: Sequence[int], session: Sessions, frame: Callable[[int]
 
     def check(work: str, count: int) -> Facts:
         ready(count)
-        before = _bytes_read(session(count))
+        before = bytes_read(session(count))
         ask(work, count)
-        return {BYTES: float(_bytes_read(session(count)) - before)}
+        return {BYTES: float(bytes_read(session(count)) - before)}
 
     return [
         Job(work, count, partial(ask, work, count), partial(check, work, count), partial(ready, count))
         for work in _QUERIES
         for count in threads
     ]
-
-
-def _bytes_read(spark: SparkSession) -> int:
-    """What the JVM has read so far: its own metric leaves out much of it."""
-    jvm: Any = spark.sparkContext._jvm
-    lines = Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/io").read_text().splitlines()
-    return int(dict(line.split(": ") for line in lines)["rchar"])
 
 
 def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:
