@@ -17,10 +17,11 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from varquet.errors import SchemaError
+from varquet.errors import SchemaError, UnsupportedTypeError
+from varquet.paths import Path
 from varquet.schema import ShreddingSchema
 
-__all__ = ["HotKey", "MapKeys", "MapKeysLike", "is_map_option", "keys_key", "keys_of", "maps_of_options", "sidecar_name"]
+__all__ = ["HotKey", "MapKeys", "MapKeysLike", "is_map_option", "key_of", "keys_key", "keys_of", "maps_of_options", "sidecar_name"]
 
 _OPTION: Final = "parquet.map.shredding."
 _COLUMNS: Final = _OPTION + "columns"
@@ -121,6 +122,13 @@ def maps_of_options(options: Mapping[str, str], *, ignores_case: bool = False) -
             hint=f"they are {', '.join(columns)}" if columns else f"it names none: {_COLUMNS} = headers",
         )
     return found
+
+
+def key_of(path: Path, column: str) -> str:
+    """The key that a path into a map names."""
+    if len(path) != 1 or not isinstance(path.steps[0], str):
+        raise UnsupportedTypeError(f"expected one key of the map {column!r}, got {path}", hint=f"write {column}['content-type']")
+    return path.steps[0]
 
 
 def keys_key(column: str) -> str:

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.layouts.map_keys import MapKeysLike
+from varquet.layouts.map_keys import MapKeysLike, sidecar_name
 from varquet.layouts.shredding import LayoutName, shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
 from varquet.parquet.files import DataFile
@@ -321,7 +321,10 @@ class FileWriter:
         return 0 if self.writer is None else self.temporary.stat().st_size
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Of the finished file: for each shredded path outside of arrays, how many values are typed and how many are beside them."""
+        """Of the finished file: for each shredded path outside of arrays, how many values are typed and how many are beside them.
+
+        Hot keys of maps at the top are among them.
+        """
         held: Counter[str] = Counter()
         found = DataFile(str(self.path)).metadata()
         for group in range(found.num_row_groups):
@@ -331,6 +334,11 @@ class FileWriter:
                 if column.statistics is not None and column.statistics.has_null_count:
                     held[column.path_in_schema] += column.num_values - column.statistics.null_count
         counts: dict[str, tuple[int, int]] = {}
+        is_only = len(self.shredded) + len(self.maps) == 1
+        for position, keys in self.maps.items():
+            for place, key in enumerate(keys.names) if len(position) == 1 else ():
+                name = display_path((key,)) if is_only else f"{position[0]}:{display_path((key,))}"
+                counts[name] = (held[sidecar_name(position[0], place)], self.beside[position][place])
         if self.layout != "parquet":
             return counts
         for position, schema in self.shredded.items():
@@ -338,7 +346,7 @@ class FileWriter:
             for steps, leaf in schema.leaves():
                 if leaf.type is not None and all(isinstance(step, str) for step in steps):
                     group_path = ".".join((*base, *(name for step in steps for name in ("typed_value", str(step)))))
-                    name = display_path(steps) if len(self.shredded) == 1 else f"{'.'.join(position)}:{display_path(steps)}"
+                    name = display_path(steps) if is_only else f"{'.'.join(position)}:{display_path(steps)}"
                     counts[name] = (held[f"{group_path}.typed_value"], held[f"{group_path}.value"])
         return counts
 

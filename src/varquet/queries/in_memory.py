@@ -12,13 +12,13 @@ from varquet.columns.arrow import is_variant_type, variant_field
 from varquet.columns.extract import extract
 from varquet.layouts.casts import cast_value
 from varquet.layouts.map_entries import lookup
+from varquet.layouts.map_keys import key_of
 from varquet.parquet.positions import Position, field_at, find_variants, position_of, positions_named
 from varquet.queries.binding import made_table, no_column, only_variant, with_types
 from varquet.queries.evaluate import evaluate
 from varquet.queries.explaining import Explanation
 from varquet.queries.expressions import Operand, Query, operands_of
 from varquet.queries.grammar import predicate_text
-from varquet.queries.map_access import key_of
 
 __all__ = ["BoundTable", "TableSource"]
 

@@ -15,19 +15,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from varquet.columns.arrow import plain
-from varquet.errors import UnsupportedTypeError
 from varquet.layouts.casts import cast_typed, cast_value
 from varquet.layouts.map_entries import is_text, lookup
 from varquet.layouts.map_sidecar import RESIDUAL, nested_sidecar
 from varquet.layouts.map_text import texts_of
 from varquet.parquet.maps import StoredMap
 from varquet.parquet.positions import Position
-from varquet.paths import Path
 from varquet.queries.access import Access, Need, down
 from varquet.queries.outcomes import ANYTHING, Bounds
 from varquet.queries.statistics import NOTHING_THERE, BloomFilter, bounds_of, holds_nothing
 
-__all__ = ["MapAccess", "is_direct", "key_of", "map_access", "map_bounds", "map_need", "may_hold", "read_map"]
+__all__ = ["MapAccess", "is_direct", "map_access", "map_bounds", "map_need", "may_hold", "read_map"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +46,6 @@ class MapAccess:
     """The leaves of the maps without hot keys, keys first; of other layouts than ours all leaves."""
     is_complete: bool = False
     """Whether it is certain that the sidecar has all values of the key."""
-
-
-def key_of(path: Path, column: str) -> str:
-    """The key that a path into a map names."""
-    if len(path) != 1 or not isinstance(path.steps[0], str):
-        raise UnsupportedTypeError(f"expected one key of the map {column!r}, got {path}", hint=f"write {column}['content-type']")
-    return path.steps[0]
 
 
 def map_access(

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from varquet.errors import UnsupportedTypeError
+from varquet.layouts.map_keys import key_of
 from varquet.parquet.pages import read_pages
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, field_at, positions_named
@@ -23,7 +24,7 @@ from varquet.queries.binding import only_variant
 from varquet.queries.bloom import read_bloom_filter
 from varquet.queries.dataset import FoundFile
 from varquet.queries.expressions import Operand
-from varquet.queries.map_access import MapAccess, key_of, map_access, map_bounds
+from varquet.queries.map_access import MapAccess, map_access, map_bounds
 from varquet.queries.outcomes import Bounds
 from varquet.queries.statistics import NOTHING_THERE, bounds_of
 

@@ -17,6 +17,7 @@ from varquet.columns.extract import extract
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.casts import cast_typed, cast_value
 from varquet.layouts.map_entries import lookup
+from varquet.layouts.map_keys import key_of
 from varquet.layouts.shredding import LayoutName
 from varquet.parquet.hive import partition_folder
 from varquet.parquet.plans import PinnedSchemas
@@ -47,7 +48,7 @@ class Key:
         """The values for the rows of a batch."""
         values = batch.column(self.column)
         if self.path is not None and pa.types.is_map(values.type):
-            return cast_value(lookup(values, str(self.path.steps[0])), self.type or pa.string())
+            return cast_value(lookup(values, key_of(self.path, self.column)), self.type or pa.string())
         if self.path is not None:
             return extract(values, self.path, self.type or pa.string(), threads=1)
         return values if self.type is None else cast_typed(plain(values), self.type)
