@@ -54,6 +54,16 @@ def test_ingest_writes_sidecars(capsys: pytest.CaptureFixture[str], headers: pa.
     assert vq.diff("plain.parquet", "typed.parquet").is_equal
 
 
+def test_ingest_of_text_with_maps_beside_it(capsys: pytest.CaptureFixture[str], headers: pa.Table) -> None:
+    table = headers.append_column("doc", pa.array(['{"a": 1}'] * 20))
+    pq.write_table(table, "both.parquet")
+    run(capsys, "ingest", "both.parquet", "shredded.parquet", "--column", "doc", "--map-column", "headers")
+    assert columns("shredded.parquet")[2:] == ["__paimon_map_shred_headers_0", "__paimon_map_shred_headers_1", "doc"]
+    assert vq.diff("both.parquet", "shredded.parquet").is_equal
+    assert main(["ingest", "both.parquet", "c.parquet", "--column", "doc", "--map-column", "id"]) == 2
+    assert "got id" in capsys.readouterr().err
+
+
 def test_convert_and_back(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "convert", "plain.parquet", "a.parquet", "--map", "headers=n,rare")
     assert len(columns("a.parquet")) == 4

@@ -250,6 +250,8 @@ def test_ingest_profile_and_convert(spark: SparkSession, tmp_path: Path) -> None
     assert profile(frame_of(spark), "headers") == vq.profile(table_of()["headers"])
     plan = analyze(frame_of(spark), "headers")
     assert plan.columns["headers"].is_map and "n" in plan.maps["headers"].names
+    typed = analyze(frame_of(spark, [{"n": str(k), "x": f"0{k}"} for k in range(9)]).repartition(2), "headers", typed=True)
+    assert {key.name: key.type for key in typed.maps["headers"].keys} == {"n": pa.int64(), "x": None}
     assert analyze_table(spark, tmp_path / "in.parquet", "headers").maps == plan.maps
     report = ingest(spark, tmp_path / "in.parquet", str(tmp_path / "out"), map_columns=["headers"])
     assert report.plan.maps == plan.maps

@@ -107,6 +107,14 @@ def ingest(
             show_default="the only one",
         ),
     ] = None,
+    map_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map-column",
+            help="A further column of Parquet files: maps that get columns for their hot keys; can be given again.",
+            show_default="none",
+        ),
+    ] = None,
     output_column: Annotated[
         str | None,
         typer.Option("--output-column", help="The name of the Variant column in DEST.", show_default="v, or that of the Parquet column"),
@@ -169,6 +177,7 @@ def ingest(
             out, spark, sources, dest, schema, plan, unshredded=unshredded, column=output_column or column, on_error=on_error,
             duplicate_keys=duplicate_keys, layout=layout, compression=compression, row_group_rows=row_group_rows,
             mode=ModeChoice.OVERWRITE if force else mode, partition_by=partition_by, sort_by=sort_by, evolve=evolve,
+            map_columns=map_column or [],
         )  # fmt: skip
         return
     if partition_by or sort_by or evolve or mode is not ModeChoice.APPEND or on_error is OnError.QUARANTINE:
@@ -197,6 +206,9 @@ def ingest(
     elif schema is None and not unshredded and source.can_be_read_again:
         with out.progress("counting", source.size) as advance:
             shredding = _chosen(source, stop, advance, count)
+    maps = {name: _hot_keys(sources, name, count) for name in map_column or ()}
+    if source.is_map and pinned is None:
+        maps[source.column] = shredding
     found = _Found(stop=stop)
     with (
         out.progress("ingesting", source.size) as advance,
@@ -204,7 +216,7 @@ def ingest(
             target,
             source.schema,
             pinned if pinned is not None else {} if source.is_map else {(source.column,): shredding},
-            maps={(source.column,): shredding} if source.is_map and pinned is None else None,
+            maps=maps,
             overwrite=force,
             layout=layout.value,
             compression=compression.value,
@@ -261,6 +273,7 @@ def _ingest_on_spark(
     mode: ModeChoice,
     partition_by: list[str] | None,
     sort_by: list[str] | None,
+    map_columns: list[str],
     duplicate_keys: DuplicateKeys,
     layout: LayoutChoice,
     compression: Compression,
@@ -295,6 +308,7 @@ def _ingest_on_spark(
             dest,
             given,
             column=column,
+            map_columns=map_columns,
             partition_by=partition_by or (),
             sort_by=sort_by or (),
             mode=mode.value,
@@ -329,6 +343,16 @@ def _chosen(source: Source, stop: bool, advance: Callable[[int], None], threads:
 
     counted = profile_batches(lambda: source.columns(advance, stop=stop), threads=threads)
     return choose(counted, "map" if source.is_map else "varquet").schema
+
+
+def _hot_keys(sources: list[str], column: str, threads: int) -> ShreddingSchema:
+    """The hot keys of a column of maps beside the one that is shredded."""
+    from varquet.profiles.policies import choose
+    from varquet.profiles.profiling import map_column, profile
+
+    if map_column(sources, column) is None:
+        raise VarquetError(f"expected a column of maps, got {column}", hint="--column names JSON text and Variants")
+    return choose(profile(sources, column, threads=threads), "map").schema
 
 
 class _Found:

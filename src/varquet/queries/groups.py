@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 
 from varquet.columns.arrow import VARIANT
 from varquet.errors import VarquetError
+from varquet.layouts.casts import cast_value
+from varquet.layouts.map_entries import lookup
 from varquet.queries.access import Access, Need, down, need_of, null_test, read_access
 from varquet.queries.binding import is_null_test, made_table
 from varquet.queries.evaluate import evaluate
@@ -98,12 +100,13 @@ class GroupReading:
         """The values of an operand, in all rows or in those that are chosen, which the columns have."""
         rows = self.rows if chosen is None else len(chosen)
         try:
-            if isinstance(access, MapAccess):
+            if isinstance(access, MapAccess) and access.whole:
+                maps = down(self.put_together(access.column[0], columns), access.column[1:])
+                made = cast_value(lookup(maps, access.key), operand.type)
+            elif isinstance(access, MapAccess):
                 made = read_map(access, operand.type, need, columns, rows)
             elif operand.path is None:
-                # Variants and maps in it, if there are any, are put together.
-                stored = {name: columns[name] for name in self.file.open.columns_of(access.column[0])}
-                made = self.file.open.put_together(pa.record_batch(stored), 0).column(0)
+                made = self.put_together(access.column[0], columns)
             else:
                 made = read_access(access, operand.type, need, columns, rows, functools.partial(self.metadata, access, chosen))
         except VarquetError as error:
@@ -112,6 +115,11 @@ class GroupReading:
         if operand.path is None and operand.type is not None and made.type != operand.type:
             return made.cast(operand.type)
         return made
+
+    def put_together(self, name: str, columns: Mapping[str, pa.Array]) -> pa.Array:
+        """A column with the Variants and maps in it put together, if there are any."""
+        stored = {one: columns[one] for one in self.file.open.columns_of(name)}
+        return self.file.open.put_together(pa.record_batch(stored), 0).column(0)
 
     def constant(self, operand: Operand) -> pa.Array:
         """A partition's value, or nothing, for every row."""

@@ -46,6 +46,8 @@ class MapAccess:
     """The leaves of the maps without hot keys, keys first; of other layouts than ours all leaves."""
     is_complete: bool = False
     """Whether it is certain that the sidecar has all values of the key."""
+    whole: frozenset[int] = frozenset()
+    """All leaves of the column, where it has to be put together first: its values are maps with hot keys themselves."""
 
 
 def map_access(
@@ -67,6 +69,8 @@ def may_hold(access: MapAccess, group: pq.RowGroupMetaData, bloom: BloomFilter |
     """Whether the residual of a row group may have values of the key."""
     if access.is_complete:
         return False
+    if access.whole:
+        return True
     if access.stored is not None and access.stored.form == "shared":
         return True
     leaf = access.residual_leaves[0]
@@ -87,6 +91,8 @@ def _bytes(bound: Any) -> bytes:
 
 def map_need(access: MapAccess, group: pq.RowGroupMetaData) -> Need:
     """What is read of a row group."""
+    if access.whole:
+        return Need(access.whole, True, False)
     reads_residual = may_hold(access, group)
     sidecar = range(0) if access.sidecar is None else access.sidecar.typed
     reads_sidecar = len(sidecar) > 1 or (len(sidecar) == 1 and not holds_nothing(group, sidecar[0]))

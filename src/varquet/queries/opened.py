@@ -106,6 +106,10 @@ class OpenedFile:
         field = field_at(self.open.joined, position)
         assert field is not None
         stored = self.open.maps.get(position)
+        if any(len(other) > len(position) and other[: len(position)] == position for other in self.open.maps):
+            names = [(one,) for one in self.open.columns_of(position[0])]
+            whole = frozenset(leaf for one in names for leaf in self.leaves.of(self._element(one)))
+            return MapAccess(position, key_of(path, name), field.type.item_type, stored, whole=whole)
         return map_access(position, field.type, key_of(path, name), stored, lambda at: self.leaves.of(self._element(at)))
 
     def _element(self, position: Position) -> Any:

@@ -47,6 +47,9 @@ class WholeMap:
 def key_reading(access: MapAccess, file: OpenedFile) -> MapReading:
     """How the values of a key are read."""
     _check(access.stored, access.column, file)
+    if access.whole:
+        name = ".".join(access.column)
+        raise UnsupportedTypeError(f"expected values of {name!r} that are no maps with hot keys of {file.path!r}, got such", hint=_HINT)
     groups = (file.metadata.row_group(group) for group in range(file.metadata.num_row_groups))
     has_residual = any(may_hold(access, group) for group in groups)
     sidecar = access.sidecar

@@ -178,6 +178,16 @@ def test_values_of_other_types(tmp_path: Path) -> None:
             query.select({"s": "structs['a'] string"}).table()
 
 
+@pytest.mark.parametrize("maps", [{"outer": ["a"]}, {"outer.value": ["x"]}, {"outer": ["a"], "outer.value": ["x"]}], ids=str)
+def test_maps_in_maps(tmp_path: Path, maps: dict[str, list[str]]) -> None:
+    rows = [[("a", [("x", "1"), ("y", "2")]), ("b", [])], [("b", None)], None]
+    table = pa.table({"outer": pa.array(rows, pa.map_(pa.string(), KIND))})
+    vq.write(table, tmp_path / "a.parquet", maps=maps)
+    query = vq.scan(tmp_path / "a.parquet").select({"a": "outer['a']", "b": "outer['b']"})
+    assert query.table().to_pylist() == [{"a": [("x", "1"), ("y", "2")], "b": []}, {"a": None, "b": None}, {"a": None, "b": None}]
+    assert vq.scan(tmp_path / "a.parquet").where("outer['a'] is not null").count() == 1
+
+
 def test_files_without_the_map_have_nulls(tmp_path: Path) -> None:
     vq.write(table_of(), tmp_path / "a.parquet", maps={"headers": ["n"]})
     pq.write_table(pa.table({"id": pa.array([9], pa.int64())}), tmp_path / "b.parquet")
