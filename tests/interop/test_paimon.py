@@ -58,6 +58,7 @@ def test_shared_shredding_by_paimon(pypaimon: str, tmp_path: Path, columns: int,
     found = vq.read(file)
     assert _dicts(found["headers"].to_pylist()) == ROWS
     assert found["id"].to_pylist() == list(range(len(ROWS)))
+    assert vq.scan(file).where("headers['content-type'] = 'text/html'").count() == 2_000
     # Such files are not lost to anyone: they become files with columns for hot keys.
     vq.convert(file, tmp_path / "sidecars.parquet", maps={"headers": ["content-type"]})
     assert _dicts(vq.read(tmp_path / "sidecars.parquet")["headers"].to_pylist()) == ROWS

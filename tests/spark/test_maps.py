@@ -157,6 +157,18 @@ def test_write_with_keys_with_a_plan_and_by_the_data(spark: SparkSession, tmp_pa
     assert len(collected(read(spark, tmp_path / "given"))) == 7
 
 
+def test_maps_in_structs_are_written_by_a_plan(spark: SparkSession, tmp_path: Path) -> None:
+    from varquet.spark import read, write
+
+    frame = frame_of(spark).selectExpr("id", "named_struct('headers', headers) as request").coalesce(1)
+    write(frame, str(tmp_path / "t"), {"request.headers": ["n"]})
+    (file,) = (tmp_path / "t").glob("*.parquet")
+    assert pq.ParquetFile(file).schema_arrow.field("request").type.field("headers").type.names == ["residual", "sidecar_0"]
+    assert [row["request"].headers for row in collected(read(spark, tmp_path / "t"))] == ROWS
+    with pytest.raises(vq.UnsupportedTypeError, match=r"expected the hot keys of 'request\.headers' by a plan"):
+        write(frame, str(tmp_path / "u"), map_columns=["request.headers"])
+
+
 def test_plans_evolve_with_the_table(spark: SparkSession, tmp_path: Path) -> None:
     from varquet.spark import read, write
 

@@ -84,8 +84,18 @@ class Parsing:
 
     @property
     def profiled(self) -> tuple[str, ...]:
-        """The columns of which a plan is made."""
-        return (*self.variants, *self.maps)
+        """The columns that are counted: Variants and maps at the top level."""
+        return (*self.variants, *(name for name in self.maps if name in self.schema.names))
+
+    def unplanned(self) -> tuple[str, ...]:
+        """The columns of which a plan is to be made; an error for maps inside of others, whose keys somebody has to give."""
+        inside = [name for name in self.maps if name not in self.schema.names]
+        if inside:
+            raise UnsupportedTypeError(
+                f"expected the hot keys of {inside[0]!r} by a plan, because they are counted at the top level only, got none",
+                hint=f'plan={{"{inside[0]}": ["a", "b"]}}',
+            )
+        return self.profiled
 
     def parse(self, batch: pa.RecordBatch, where: str, before: int) -> Parsed:
         """The rows of a batch, of which so many rows were before it."""

@@ -89,7 +89,7 @@ def write(
     parsing = Parsing.of(frame.limit(0).toArrow().schema, named, on_error, duplicate_keys, maps)
     changes: list[Change] = []
     if given is None or evolve:
-        names = parsing.profiled if given is None else tuple(name for name in given.columns if name in parsing.profiled)
+        names = parsing.unplanned() if given is None else tuple(name for name in given.columns if name in parsing.profiled)
         profiles = {name: profile(frame, name, on_error="raise" if on_error == "fail" else "null") for name in names}
         given, changes = (Plan.from_profiles(profiles, policy, options, maps=maps), []) if given is None else given.evolve(profiles)
     settings = settings_of(
@@ -174,5 +174,5 @@ def _first(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
 def _plan_of(batches: Sequence[pa.RecordBatch], parsing: Parsing) -> Plan:
     if not batches:
         return Plan({})
-    columns = {name: pa.chunked_array([batch.column(name) for batch in batches]) for name in parsing.profiled}
+    columns = {name: pa.chunked_array([batch.column(name) for batch in batches]) for name in parsing.unplanned()}
     return Plan.from_profiles({name: profile_here(column, threads=1) for name, column in columns.items()}, maps=parsing.maps)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import struct
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import varquet as vq
@@ -101,3 +103,20 @@ def test_other_structs_are_none() -> None:
     for kind in (pa.int32(), pa.struct({"__overflow": pa.string()}), pa.struct({"__field_mapping": pa.int32(), "__overflow": pa.string()})):
         with pytest.raises(vq.ParquetError, match="expected"):
             shared_type(pa.field("m", kind, metadata=metadata))
+
+
+def test_files_are_read_queried_and_converted(tmp_path: Path) -> None:
+    path = tmp_path / "shared.parquet"
+    table = pa.Table.from_arrays([pa.array(range(4)), pa.array(ROWS, KIND)], schema=pa.schema([pa.field("id", pa.int64()), _field("zstd")]))
+    pq.write_table(table, path)
+    assert vq.read(path)["m"].to_pylist() == MAPS
+    query = vq.scan(path)
+    assert query.where("m['é,'] is not null").select("id").table()["id"].to_pylist() == [0, 3]
+    assert query.select({"a": "m['a'] bigint"}).table()["a"].to_pylist() == [1, None, None, None]
+    assert query.select("m").table()["m"].to_pylist() == MAPS
+    vq.convert(path, tmp_path / "sidecars.parquet", maps={"m": ["é,"]})
+    vq.convert(path, tmp_path / "plain.parquet")
+    assert pq.ParquetFile(tmp_path / "plain.parquet").schema_arrow.field("m").type == pa.map_(pa.string(), pa.string())
+    for name in ("sidecars", "plain"):
+        assert vq.diff(path, tmp_path / f"{name}.parquet").is_equal
+    assert vq.inspect(path).maps.num_rows == 0
