@@ -7,6 +7,7 @@
     ├── SchemaError           text, a type or a tree that is no shredding schema (also a ValueError)
     ├── CastError             a value that cannot become the type asked for (also a ValueError)
     ├── ParquetError          a file that is not Parquet, or is damaged (also a ValueError)
+    ├── ConflictError         a table that others have changed meanwhile
     └── UnsupportedTypeError  a type or an argument this verb does not take (also a TypeError)
 
 An error says what was expected, what was found, where (row, byte offset, `$.path`), and, where there is something to be
@@ -19,6 +20,7 @@ from typing import Any
 
 __all__ = [
     "CastError",
+    "ConflictError",
     "InvalidVariantError",
     "JsonError",
     "ParquetError",
@@ -97,6 +99,10 @@ class CastError(VarquetError, ValueError):
 
 class ParquetError(VarquetError, ValueError):
     """The file is not Parquet, is damaged, or has not the columns that are spoken of."""
+
+
+class ConflictError(VarquetError):
+    """A table that others have changed while a change of it was made."""
 
 
 class UnsupportedTypeError(VarquetError, TypeError):
