@@ -363,7 +363,7 @@ def _free_port() -> int:
 
 def _die_after(moves: int) -> None:
     """Let this process be killed when it has moved so many files of a commit."""
-    from varquet.tables.folder import Folder
+    from varquet.parquet.folder import Folder
 
     move, moved = Folder.move, [0]
 

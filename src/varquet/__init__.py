@@ -11,6 +11,7 @@
     inspect(path)                 what is in the columns of such files, path by path
     convert(src, dest, layout)    files from one layout to another, every value verified
     diff(left, right)             whether two datasets hold the same values, and where they do not
+    write_table(data, path)       a table of many files, plain or Delta, in which rows can be added and replaced
     scan(path)                    queries on paths: only the columns and row groups they need, as Arrow
     profile(data)                 exact facts about every path: types, counts, ranges, sizes; profiles of parts merge
     choose(profile, policy)       the shredding schema that a policy chooses, with the reasons for every path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from varquet.columns.validate import validate
     from varquet.errors import (
         CastError,
+        ConflictError,
         InvalidMapError,
         InvalidVariantError,
         JsonError,
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from varquet.queries.grammar import QueryError
     from varquet.queries.scanning import Scan, scan
     from varquet.schema import ShreddingSchema
+    from varquet.tables.write import write_table
     from varquet.variant.python import Timestamp
     from varquet.variant.value import Variant
 
@@ -76,6 +79,7 @@ __all__ = [
     "Choice",
     "ColumnPlan",
     "Comparison",
+    "ConflictError",
     "Content",
     "ConvertedFile",
     "Decision",
@@ -132,6 +136,7 @@ __all__ = [
     "validate",
     "variant_field",
     "write",
+    "write_table",
 ]
 
 try:
@@ -148,6 +153,7 @@ _HOMES: Final = {
     "varquet.columns.validate": ("validate",),
     "varquet.errors": (
         "CastError",
+        "ConflictError",
         "InvalidMapError",
         "InvalidVariantError",
         "JsonError",
@@ -173,6 +179,7 @@ _HOMES: Final = {
     "varquet.queries.grammar": ("QueryError",),
     "varquet.queries.scanning": ("Scan", "scan"),
     "varquet.schema": ("ShreddingSchema",),
+    "varquet.tables.write": ("write_table",),
     "varquet.paths": ("Path",),
     "varquet.variant.python": ("Timestamp",),
     "varquet.variant.value": ("Variant",),

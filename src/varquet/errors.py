@@ -8,6 +8,7 @@
     ├── CastError             a value that cannot become the type asked for (also a ValueError)
     ├── InvalidMapError       a map with a key twice, or one that cannot be put together (also a ValueError)
     ├── ParquetError          a file that is not Parquet, or is damaged (also a ValueError)
+    ├── ConflictError         a table that others have changed meanwhile
     └── UnsupportedTypeError  a type or an argument this verb does not take (also a TypeError)
 
 An error says what was expected, what was found, where (row, byte offset, `$.path`), and, where there is something to be
@@ -20,6 +21,7 @@ from typing import Any
 
 __all__ = [
     "CastError",
+    "ConflictError",
     "InvalidMapError",
     "InvalidVariantError",
     "JsonError",
@@ -103,6 +105,10 @@ class InvalidMapError(VarquetError, ValueError):
 
 class ParquetError(VarquetError, ValueError):
     """The file is not Parquet, is damaged, or has not the columns that are spoken of."""
+
+
+class ConflictError(VarquetError):
+    """A table that others have changed while a change of it was made."""
 
 
 class UnsupportedTypeError(VarquetError, TypeError):

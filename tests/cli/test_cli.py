@@ -25,7 +25,7 @@ from varquet.errors import VarquetError
 from varquet.samples import Kind, generate
 
 SOURCE = str(Path(varquet.__file__).parents[1])
-COMMANDS = ("info", "sample", "analyze", "ingest", "cat", "query", "inspect", "convert", "diff", "vacuum")
+COMMANDS = ("info", "sample", "analyze", "ingest", "cat", "query", "inspect", "convert", "diff", "history", "optimize", "vacuum")
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -214,8 +214,9 @@ class TestUsage:
             assert CliRunner().invoke(build_app(), ["ingest", "events.ndjson", "events.parquet"]).exit_code == 0
         elif command == "sample":
             Path("events.ndjson").unlink()
-        elif command == "vacuum":
-            Path("lake/events").mkdir(parents=True)
+        elif command in ("history", "optimize", "vacuum"):
+            made = CliRunner().invoke(build_app(), ["ingest", "events.ndjson", "lake/events", "--table", "delta"])
+            assert made.exit_code == 0
         example = importlib.import_module(f"varquet.cli.{command}").EXAMPLE
         args = shlex.split(example.removeprefix("Example: varquet ").replace("-n 100000", "-n 10"))
         assert CliRunner().invoke(build_app(), args).exit_code == 0

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from varquet.cli.main import main
+from varquet.parquet.folder import Folder
 from varquet.tables.directory import DirectoryTable
-from varquet.tables.folder import Folder
 
 
 def test_vacuum_finishes_and_deletes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,9 +22,10 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'va
 
 from varquet import spark as vqs
 from varquet.columns.arrow import variant_field
-from varquet.spark.jobs import plan_of
+from varquet.parquet.folder import Folder
+from varquet.tables.base import Commit
 from varquet.tables.directory import DirectoryTable
-from varquet.tables.folder import Folder
+from varquet.tables.write_job import plan_of
 from varquet.tables.writing import Settings, TableWriter
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def table(tmp_path: Path) -> Path:
     writer = TableWriter(target, job, pa.schema([variant_field("v", shared_metadata=True)]), Settings(plan))
     parsed = vq.parse_json(pa.array([json.dumps(row) for row in BEFORE]))
     writer.write(pa.RecordBatch.from_arrays([parsed], schema=writer.schema))
-    target.commit(job, writer.close(), plan=plan.to_json())
+    target.commit(job, Commit(writer.close(), plan=plan.to_json()))
     assert content(path) == BEFORE
     return path
 

@@ -145,8 +145,8 @@ def test_streams_can_be_stopped_anywhere(land: Land) -> None:
     land.run()
     assert land.ids() == list(range(total))
     # What a stopped query has left goes with the next job of another process, or by vacuum.
+    from varquet.parquet.folder import Folder
     from varquet.tables.directory import DirectoryTable
-    from varquet.tables.folder import Folder
 
     DirectoryTable(Folder.at(land.table)).vacuum(older_than=-1)
     assert land.left() == [] and land.ids() == list(range(total))

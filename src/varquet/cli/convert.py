@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from varquet.cli.ingest import Compression
+from varquet.cli.ingest import Compression, TableChoice
 from varquet.cli.output import JsonSwitch, Output
 from varquet.errors import VarquetError
 
@@ -60,6 +60,10 @@ def convert(
         typer.Option("--json-column", help="A column of JSON text that becomes a Variant; can be given again.", show_default="those known"),
     ] = None,
     compression: Annotated[Compression, typer.Option(help="The compression of the files.")] = Compression.ZSTD,
+    table: Annotated[
+        TableChoice | None,
+        typer.Option("--table", help="DEST is a table with all rows of SRC, as delta.", show_default="files like those of SRC"),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="VARQUET_THREADS or all cores")
     ] = None,
@@ -79,6 +83,11 @@ def convert(
     out = Output.choose(as_json=as_json)
     if schema is not None and plan is not None:
         raise VarquetError("expected --schema or --plan, got both", hint="varquet convert --help")
+    if table is not None:
+        if layout is not TargetChoice.PARQUET:
+            raise VarquetError(f"expected the standard's layout in a table, got {layout.value}", hint="leave --layout out")
+        _convert_to_table(out, sources, dest, table, schema, plan, json_column or [], compression, force=force, threads=threads)
+        return
     pinned = None if schema is None else read_schema(schema)
     started = time.monotonic()
     source = sources[0] if len(sources) == 1 else sources
@@ -127,3 +136,50 @@ def _maps(texts: list[str]) -> dict[str, str]:
             raise VarquetError(f"expected a column and its hot keys, got {text}", hint="--map headers=content-type,user-agent")
         found[column] = keys
     return found
+
+
+def _convert_to_table(
+    out: Output,
+    sources: list[str],
+    dest: Path,
+    table: TableChoice,
+    schema: str | None,
+    plan: Path | None,
+    json_columns: list[str],
+    compression: Compression,
+    *,
+    force: bool,
+    threads: int | None,
+) -> None:
+    """All rows of files as a table; without a plan their values tell which paths become columns."""
+    from varquet.cli.schemas import read_schema
+    from varquet.columns.threads import thread_count
+    from varquet.parquet.positions import find_variants
+    from varquet.profiles.plan import Plan
+    from varquet.profiles.profiling import profile
+    from varquet.queries.scanning import scan
+    from varquet.tables.write import write_table
+    from varquet.tables.write_job import plan_of
+
+    source = sources[0] if len(sources) == 1 else sources
+    rows = scan(source, threads=threads)
+    names = [*json_columns, *(position[0] for position in find_variants(rows.schema) if len(position) == 1)]
+    if plan is not None:
+        given = Plan.load(plan)
+    elif schema is not None:
+        if len(names) != 1:
+            raise VarquetError(f"expected one Variant column for --schema, got {', '.join(names) or 'none'}", hint="--plan is for several")
+        given = plan_of({names[0]: read_schema(schema)})
+    else:
+        given = Plan.from_profiles({name: profile(rows.select([name]).table(), name) for name in names})
+    report = write_table(
+        rows.reader(),
+        dest,
+        given,
+        table=table.value,
+        mode="overwrite" if force else "error",
+        json_columns=json_columns,
+        compression=compression.value,
+        threads=thread_count(threads),
+    )
+    out.result(report.to_dict(), report.lines())

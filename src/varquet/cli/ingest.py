@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from varquet.parquet.sources import Batch, Refused, Source
+    from varquet.profiles.facts import Profile
     from varquet.profiles.plan import Plan
     from varquet.schema import ShreddingSchema
-    from varquet.spark.jobs import OnError as OnErrorOnSpark
+    from varquet.tables.write_job import OnError as OnErrorOnSpark
 
-__all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "ModeChoice", "OnError", "ingest"]
+__all__ = ["EXAMPLE", "Compression", "DuplicateKeys", "LayoutChoice", "ModeChoice", "OnError", "TableChoice", "ingest"]
 
 EXAMPLE: Final = (
     'Example: varquet ingest events.ndjson events.parquet --schema "id bigint, type string, user struct<id: bigint, plan: string>"'
@@ -48,6 +49,13 @@ class ModeChoice(enum.StrEnum):
     OVERWRITE_PARTITIONS = "overwrite-partitions"
     ERROR = "error"
     IGNORE = "ignore"
+
+
+class TableChoice(enum.StrEnum):
+    """What kind of table DEST is."""
+
+    DIRECTORY = "directory"
+    DELTA = "delta"
 
 
 class DuplicateKeys(enum.StrEnum):
@@ -83,7 +91,8 @@ def ingest(
         ),
     ],
     dest: Annotated[
-        str, typer.Argument(metavar="DEST", help="The Parquet file to write; with --spark the folder of a table.", show_default=False)
+        str,
+        typer.Argument(metavar="DEST", help="The Parquet file to write; with --table or --spark the folder of it.", show_default=False),
     ],
     schema: Annotated[
         str | None,
@@ -146,16 +155,31 @@ def ingest(
             "--spark", metavar="MASTER", help="Run on Spark: local[*], local[4], spark://host:7077.", show_default="in this process"
         ),
     ] = None,
-    mode: Annotated[ModeChoice, typer.Option(help="With --spark: what becomes of the rows that the table has.")] = ModeChoice.APPEND,
+    table: Annotated[
+        TableChoice | None,
+        typer.Option(
+            "--table",
+            help="DEST is a table: a plain folder of Parquet files, or a Delta table.",
+            show_default="a file; with --spark the table that is there, or a directory",
+        ),
+    ] = None,
+    mode: Annotated[ModeChoice, typer.Option(help="For tables: what becomes of the rows that they have.")] = ModeChoice.APPEND,
     partition_by: Annotated[
         list[str] | None,
-        typer.Option("--partition-by", metavar="PATH", help='With --spark: folders by a path, as "$.type string"; can be given again.'),
+        typer.Option("--partition-by", metavar="PATH", help='For tables: folders by a path, as "$.type string"; can be given again.'),
     ] = None,
     sort_by: Annotated[
         list[str] | None,
-        typer.Option("--sort-by", metavar="PATH", help='With --spark: the order within files, as "$.user.id bigint"; can be given again.'),
+        typer.Option("--sort-by", metavar="PATH", help='For tables: the order within files, as "$.user.id bigint"; can be given again.'),
     ] = None,
-    evolve: Annotated[bool, typer.Option("--evolve", help="With --spark: adapt the table's plan to the data.")] = False,
+    evolve: Annotated[bool, typer.Option("--evolve", help="For tables: adapt the table's plan to the data.")] = False,
+    merge_schema: Annotated[
+        bool, typer.Option("--merge-schema", help="For Delta tables: add columns that the table has not got, instead of an error.")
+    ] = False,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option("--property", metavar="NAME=VALUE", help="A property of a new Delta table; can be given again.", show_default="none"),
+    ] = None,
     as_json: JsonSwitch = False,
 ) -> None:
     """Write NDJSON, a column of JSON text or a Variant column as a Parquet file with a shredded Variant column.
@@ -166,8 +190,8 @@ def ingest(
     comes from stdin cannot be, and stays whole, as with --unshredded.) Whatever the schema does not name is kept. Other columns of
     Parquet files are kept as they are. DEST appears when it is complete; inputs larger than memory are fine.
 
-    With --spark the work is done by Spark, and DEST is a table: a folder of Parquet files, to which rows are added with the plan that it
-    has. Texts that are not JSON go to its folder _quarantine, with file, line, offset and reason.
+    With --table DEST is a table, to which rows are added with the plan that it has: a folder of Parquet files, or a Delta table. With
+    --spark the work is done by Spark, and texts that are not JSON go to the table's folder _quarantine, with file, line, offset and reason.
     """
     out = Output.choose(as_json=as_json)
     if sum((schema is not None, plan is not None, unshredded)) > 1:
@@ -177,19 +201,30 @@ def ingest(
             out, spark, sources, dest, schema, plan, unshredded=unshredded, column=output_column or column, on_error=on_error,
             duplicate_keys=duplicate_keys, layout=layout, compression=compression, row_group_rows=row_group_rows,
             mode=ModeChoice.OVERWRITE if force else mode, partition_by=partition_by, sort_by=sort_by, evolve=evolve,
-            map_columns=map_column or [],
+            map_columns=map_column or [], table=table, merge_schema=merge_schema, properties=_properties(properties),
         )  # fmt: skip
         return
-    if partition_by or sort_by or evolve or mode is not ModeChoice.APPEND or on_error is OnError.QUARANTINE:
-        raise VarquetError(
-            "expected --spark with options for tables, got them without it", hint="--spark 'local[*]' runs Spark on this machine"
-        )
+    if on_error is OnError.QUARANTINE:
+        raise VarquetError("expected --spark with --on-error quarantine, got it without", hint="--spark 'local[*]' runs on this machine")
+    if table is not None:
+        from varquet.cli.ingest_table import ingest_into_table
+
+        ingest_into_table(
+            out, sources, dest, table, schema, plan, unshredded=unshredded, column=column, output_column=output_column, on_error=on_error,
+            duplicate_keys=duplicate_keys, layout=layout, compression=compression, row_group_rows=row_group_rows, threads=threads,
+            mode=ModeChoice.OVERWRITE if force else mode, partition_by=partition_by, sort_by=sort_by, evolve=evolve,
+            merge_schema=merge_schema, properties=_properties(properties),
+        )  # fmt: skip
+        return
+    if partition_by or sort_by or evolve or merge_schema or properties or mode is not ModeChoice.APPEND:
+        raise VarquetError("expected --table or --spark with options for tables, got them without", hint="--table delta")
     target = check_new_file(Path(dest), force=force)
     # Behind the cheap checks: help and wrong calls need no Arrow.
     from varquet.cli.schemas import read_schema
     from varquet.columns.threads import thread_count
     from varquet.parquet.sources import find_sources, open_source
     from varquet.parquet.writer import ROW_GROUP_ROWS, FileWriter
+    from varquet.profiles.policies import choose
     from varquet.schema import ShreddingSchema
 
     shredding = ShreddingSchema.value() if schema is None else read_schema(schema)
@@ -201,15 +236,15 @@ def ingest(
     stop = on_error is not OnError.NULL
     pinned = None
     if plan is not None:
-        pinned = _planned(plan, source.column, source.schema.names)
+        pinned = planned(plan, source.column, source.schema.names)
         shredding = pinned.columns[source.column].schema
     elif schema is None and not unshredded and source.can_be_read_again:
         with out.progress("counting", source.size) as advance:
-            shredding = _chosen(source, stop, advance, count)
+            shredding = choose(counted(source, stop, advance, count), "map" if source.is_map else "varquet").schema
     maps = {name: _hot_keys(sources, name, count) for name in map_column or ()}
     if source.is_map and pinned is None:
         maps[source.column] = shredding
-    found = _Found(stop=stop)
+    found = Found(stop=stop)
     with (
         out.progress("ingesting", source.size) as advance,
         FileWriter(
@@ -279,6 +314,9 @@ def _ingest_on_spark(
     compression: Compression,
     row_group_rows: int | None,
     evolve: bool,
+    table: TableChoice | None,
+    merge_schema: bool,
+    properties: dict[str, str],
 ) -> None:
     try:
         from varquet.spark import ingest as ingest_into_table
@@ -318,13 +356,25 @@ def _ingest_on_spark(
             row_group_rows=row_group_rows or ROW_GROUP_ROWS,
             layout=layout.value,
             compression=compression.value,
+            table=None if table is None else table.value,
+            merge_schema=merge_schema,
+            properties=properties,
         )
     finally:
         session.stop()
     out.result(report.to_dict(), report.lines())
 
 
-def _planned(path: Path, column: str, names: list[str]) -> Plan:
+def _properties(given: list[str] | None) -> dict[str, str]:
+    pairs = [one.partition("=") for one in given or ()]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise VarquetError(f"expected --property NAME=VALUE, got {name!r}", hint="--property delta.appendOnly=true")
+    return {name: value for name, _, value in pairs}
+
+
+def planned(path: Path, column: str, names: list[str]) -> Plan:
+    """The plan of a file for one column, and for the maps among the others."""
     from varquet.profiles.plan import Plan
 
     found = Plan.load(path)
@@ -336,13 +386,11 @@ def _planned(path: Path, column: str, names: list[str]) -> Plan:
     return Plan(kept, found.step)
 
 
-def _chosen(source: Source, stop: bool, advance: Callable[[int], None], threads: int) -> ShreddingSchema:
-    """The schema for what a source holds."""
-    from varquet.profiles.policies import choose
+def counted(source: Source, stop: bool, advance: Callable[[int], None], threads: int) -> Profile:
+    """What a source holds."""
     from varquet.profiles.profiling import profile_batches
 
-    counted = profile_batches(lambda: source.columns(advance, stop=stop), threads=threads)
-    return choose(counted, "map" if source.is_map else "varquet").schema
+    return profile_batches(lambda: source.columns(advance, stop=stop), threads=threads)
 
 
 def _hot_keys(sources: list[str], column: str, threads: int) -> ShreddingSchema:
@@ -355,7 +403,7 @@ def _hot_keys(sources: list[str], column: str, threads: int) -> ShreddingSchema:
     return choose(profile(sources, column, threads=threads), "map").schema
 
 
-class _Found:
+class Found:
     """What the threads that parse have found: how many bytes, and which texts are not JSON."""
 
     def __init__(self, *, stop: bool) -> None:

@@ -53,7 +53,7 @@ def build_app() -> "typer.Typer":
     """The application with all its commands; needs the extra [cli]."""
     import typer
 
-    from varquet.cli import analyze, cat, convert, diff, info, ingest, inspect, plan, query, sample, vacuum
+    from varquet.cli import analyze, cat, convert, diff, history, info, ingest, inspect, optimize, plan, query, sample, vacuum
 
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -81,6 +81,8 @@ def build_app() -> "typer.Typer":
     app.command("inspect", epilog=inspect.EXAMPLE)(inspect.inspect)
     app.command("convert", epilog=convert.EXAMPLE)(convert.convert)
     app.command("diff", epilog=diff.EXAMPLE)(diff.diff)
+    app.command("history", epilog=history.EXAMPLE)(history.history)
+    app.command("optimize", epilog=optimize.EXAMPLE)(optimize.optimize)
     app.command("vacuum", epilog=vacuum.EXAMPLE)(vacuum.vacuum)
     plans = typer.Typer(help="The pinned schemas of a table: show, compare, evolve and measure them.", no_args_is_help=True)
     plans.command("show", epilog=plan.EXAMPLES["show"])(plan.show)

@@ -52,6 +52,13 @@ def query(
     column: Annotated[
         str | None, typer.Option("--column", help="The Variant column that paths speak of.", show_default="the only one")
     ] = None,
+    version: Annotated[
+        int | None, typer.Option("--version", min=0, help="An earlier version of a Delta table.", show_default="the newest")
+    ] = None,
+    timestamp: Annotated[
+        str | None,
+        typer.Option("--timestamp", metavar="TIME", help="A Delta table as it was at 2026-01-31T12:00Z.", show_default="now"),
+    ] = None,
     rows: Annotated[int | None, typer.Option("-n", "--rows", min=0, help="Stop after so many rows.", show_default="all rows")] = None,
     count: Annotated[bool, typer.Option("--count", help="Print only how many rows there are.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print what would be read and what skipped, and why; read nothing.")] = False,
@@ -73,7 +80,7 @@ def query(
     """
     from varquet.queries.scanning import scan
 
-    asked = scan(paths, column=column, threads=threads)
+    asked = scan(paths, column=column, threads=threads, version=version, timestamp=timestamp)
     if select:
         asked = asked.select(_selection(select))
     for predicate in where or []:

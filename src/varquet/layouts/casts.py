@@ -15,7 +15,17 @@ from varquet.layouts.shredding import unshred
 from varquet.paths import Path
 from varquet.variant.metadata import EMPTY_METADATA
 
-__all__ = ["cast_typed", "cast_value", "is_wider_decimal"]
+__all__ = ["WIDER", "cast_typed", "cast_value", "is_wider_decimal"]
+
+WIDER: Final = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
+"""Types of Arrow that Variants and others have not, with the smallest ones that hold all of their values."""
 
 # What fits into the 53 bits of a double.
 _EXACT_DIGITS: Final = 15

@@ -19,6 +19,7 @@ from varquet.columns.arrow import chunks_of, plain
 from varquet.columns.parse_json import parse_json
 from varquet.columns.to_json import to_json
 from varquet.errors import UnsupportedTypeError
+from varquet.layouts.casts import WIDER
 from varquet.layouts.shredding import unshred
 from varquet.parquet.positions import is_variant_field
 from varquet.variant.metadata import EMPTY_METADATA
@@ -28,12 +29,7 @@ __all__ = ["json_lines", "json_objects", "json_texts", "variants_of_maps"]
 _TEXT: Final = pa.large_string()
 _MAX_DIGITS: Final = 38
 _WIDER: Final = {
-    pa.uint8(): pa.int16(),
-    pa.uint16(): pa.int32(),
-    pa.uint32(): pa.int64(),
-    pa.uint64(): pa.decimal128(20, 0),
-    pa.float16(): pa.float32(),
-    pa.date64(): pa.date32(),
+    **WIDER,
     pa.time32("s"): pa.time64("us"),
     pa.time32("ms"): pa.time64("us"),
     pa.time64("ns"): pa.string(),

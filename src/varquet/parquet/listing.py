@@ -8,14 +8,27 @@ from typing import Final
 
 import pyarrow.fs as pafs
 
-__all__ = ["files_in_store", "is_hidden"]
+from varquet.errors import UnsupportedTypeError
 
+__all__ = ["files_in_store", "is_hidden", "refuse_log"]
+
+LOG: Final = "_delta_log"
+"""The folder of the log of a Delta table."""
 _WILD: Final = re.compile(r"[*?\[]")
 
 
 def is_hidden(parts: Iterable[str]) -> bool:
     """Whether the names on the way to a file, from a dataset's folder on, keep it out; folders of partitions never do."""
     return any(part.startswith((".", "_")) and "=" not in part for part in parts)
+
+
+def refuse_log(path: str, *, has_log: bool) -> None:
+    """An error for a folder whose files do not all count."""
+    if has_log:
+        raise UnsupportedTypeError(
+            f"expected a folder of Parquet files, got {path!r}, a Delta table, of whose files its log tells which count",
+            hint="varquet.scan and varquet query read it",
+        )
 
 
 def files_in_store(filesystem: pafs.FileSystem, path: str, is_wanted: Callable[[str], bool]) -> list[str]:
@@ -29,6 +42,7 @@ def files_in_store(filesystem: pafs.FileSystem, path: str, is_wanted: Callable[[
     info = filesystem.get_file_info(path)
     if info.type == pafs.FileType.File:
         return [path]
+    refuse_log(path, has_log=filesystem.get_file_info(f"{path.rstrip('/')}/{LOG}").type == pafs.FileType.Directory)
     below = [] if info.type == pafs.FileType.NotFound else filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
     return sorted(
         one.path

@@ -202,9 +202,11 @@ def replace_values(array: pa.Array, kind: pa.DataType, position: Position, chang
     name, rest = position[0], position[1:]
     validity, nulls = bitmap(validity_of(array))
     if pa.types.is_struct(array.type):
+        # Where a struct is null, what is in it is nothing, although Arrow may have empty values there.
+        fields = array.flatten() if nulls else [array.field(k) for k in range(array.type.num_fields)]
         children = [
-            replace_values(array.field(k), kind.field(k).type, rest, change) if kind.field(k).name == name else array.field(k)
-            for k in range(array.type.num_fields)
+            replace_values(child, kind.field(k).type, rest, change) if kind.field(k).name == name else child
+            for k, child in enumerate(fields)
         ]
         made = pa.struct([kind.field(k).with_type(child.type) for k, child in enumerate(children)])
         return pa.StructArray.from_buffers(made, len(array), [validity], nulls, children=children)

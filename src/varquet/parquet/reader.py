@@ -20,7 +20,7 @@ from varquet.layouts.shredding import LAYOUTS, LayoutName, layout_of, unshred
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, read_footer
-from varquet.parquet.listing import is_hidden
+from varquet.parquet.listing import LOG, is_hidden, refuse_log
 from varquet.parquet.maps import MapPositionError, joined_columns, joined_schema, stored_maps
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import (
@@ -95,6 +95,7 @@ def files_of(source: Source) -> list[str]:
         return [path for one in source for path in files_of(one)]
     path = FilePath(source)
     if path.is_dir():
+        refuse_log(str(source), has_log=(path / LOG).is_dir())
         found = sorted(str(file) for file in path.rglob("*.parquet") if not is_hidden(file.relative_to(path).parts))
     elif path.exists():
         found = [str(path)]

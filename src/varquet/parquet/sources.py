@@ -22,7 +22,7 @@ from varquet.columns.ndjson import Lines, read_ndjson
 from varquet.columns.parse_json import ParsedJson, parse_json
 from varquet.errors import JsonError, UnsupportedTypeError, VarquetError
 from varquet.parquet.json_rows import variants_of_maps
-from varquet.parquet.listing import is_hidden
+from varquet.parquet.listing import LOG, is_hidden, refuse_log
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.reader import OpenFile, open_file
 from varquet.variant.json_text import parse_json as reference_parse_json
@@ -129,6 +129,7 @@ def find_sources(names: Sequence[str]) -> list[str]:
         if name == STDIN or (path.exists() and not path.is_dir()):
             files = [name]
         elif path.is_dir():
+            refuse_log(name, has_log=(path / LOG).is_dir())
             files = sorted(str(file) for file in path.rglob("*") if file.is_file() and _is_data(file, path))
         else:
             files = sorted(glob.glob(name, recursive=True))

@@ -34,7 +34,7 @@ from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
 from varquet.schema import ShreddingSchema, display_path
 
-__all__ = ["FileWriter", "WrittenFile", "write"]
+__all__ = ["Batches", "FileWriter", "WrittenFile", "batches_of", "write"]
 
 ROW_GROUP_ROWS: Final = 131_072
 ROW_GROUP_BYTES: Final = 128 << 20
@@ -102,7 +102,7 @@ def write(
         row_group_rows, row_group_bytes: a row group is closed when it reaches either.
         threads: how many threads shred; by default VARQUET_THREADS or all cores.
     """
-    batches, schema = _batches(data)
+    batches, schema = batches_of(data)
     with FileWriter(
         path,
         schema,
@@ -122,7 +122,8 @@ def write(
     return writer.written
 
 
-def _batches(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
+def batches_of(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
+    """The batches of a table or stream, and their schema."""
     if isinstance(data, pa.Table):
         return iter(data.to_batches(max_chunksize=65_536)), data.schema
     if isinstance(data, pa.RecordBatch):

@@ -30,6 +30,8 @@ class FileReport:
     row_groups: list[GroupReport]
     size: int
     """The compressed bytes of all its columns."""
+    reason: str | None = None
+    """Why it is not even opened, if it is not."""
 
     @property
     def is_read(self) -> bool:
@@ -77,6 +79,11 @@ class Explanation:
         return sum(file.is_read for file in self.files)
 
     @property
+    def files_opened(self) -> int:
+        """Those whose footers are read; the others are ruled out by what their table says of them."""
+        return sum(file.reason is None for file in self.files)
+
+    @property
     def row_groups(self) -> int:
         return sum(len(file.row_groups) for file in self.files)
 
@@ -100,6 +107,7 @@ class Explanation:
             "predicate": self.predicate,
             "files": len(self.files),
             "files_read": self.files_read,
+            "files_opened": self.files_opened,
             "row_groups": self.row_groups,
             "row_groups_read": self.row_groups_read,
             "bytes": self.bytes,
@@ -112,6 +120,7 @@ class Explanation:
                 {
                     "path": file.path,
                     "size": file.size,
+                    "reason": file.reason,
                     "row_groups": [
                         {"number": one.number, "rows": one.rows, "read": one.is_read, "reason": one.reason, "bytes": one.bytes}
                         for one in file.row_groups
@@ -124,7 +133,8 @@ class Explanation:
     def __str__(self) -> str:
         lines = [
             f"predicate   {self.predicate or 'none: all rows'}",
-            f"files       {self.files_read:,} of {len(self.files):,} are read",
+            f"files       {self.files_read:,} of {len(self.files):,} are read"
+            + (f", {self.files_opened:,} are opened" if self.files_opened < len(self.files) else ""),
             f"row groups  {self.row_groups_read:,} of {self.row_groups:,} are read; selected columns only from pages with matching rows",
             f"bytes       {self.bytes:,} of {self.size:,}",
         ]
@@ -141,7 +151,8 @@ class Explanation:
             ]
             lines.append(f"path        {one.path}: {', '.join(told)} row groups")
         for file in self.files:
-            lines.append(f"file        {file.path}{'' if file.is_read else ': skipped'}")
+            fate = "" if file.is_read else ": skipped" if file.reason is None else f": not opened, {file.reason}"
+            lines.append(f"file        {file.path}{fate}")
             before: tuple[bool, str] | None = None
             first = 0
             for group in [*file.row_groups, None]:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from varquet.columns.arrow import SHARED_VARIANT, variant_field
 from varquet.columns.threads import in_order
+from varquet.delta.statistics import FileStatistics
 from varquet.parquet.plans import PinnedSchemas
+from varquet.parquet.positions import Position, field_at, find_variants, positions_named
 from varquet.queries.access import Access
-from varquet.queries.binding import conjuncts, is_null_test, made_table, no_column, with_types
-from varquet.queries.dataset import FoundFile, partition_schema
+from varquet.queries.binding import conjuncts, is_null_test, made_table, no_column, only_variant, with_types
+from varquet.queries.dataset import Dataset, partition_value
 from varquet.queries.explaining import Explanation, FileReport, GroupReport, PathReport
 from varquet.queries.expressions import Operand, Predicate, Query, operands_of
+from varquet.queries.file_statistics import file_bounds
 from varquet.queries.grammar import predicate_text
 from varquet.queries.groups import GroupReading, Key
 from varquet.queries.map_access import MapAccess
 from varquet.queries.opened import OpenedFile
-from varquet.queries.outcomes import FALSE, TRUE, UNKNOWN, Bounds, outcomes
+from varquet.queries.outcomes import ANYTHING, FALSE, TRUE, UNKNOWN, Bounds, outcomes
+from varquet.queries.statistics import NOTHING_THERE
 
 __all__ = ["BoundFiles", "FilesSource"]
 
@@ -28,20 +34,37 @@ __all__ = ["BoundFiles", "FilesSource"]
 class FilesSource:
     """The files of a dataset, opened when they are first needed."""
 
-    def __init__(self, files: list[FoundFile], column: str | None, plan: PinnedSchemas | None) -> None:
-        self.found = files
+    def __init__(self, dataset: Dataset, column: str | None, plan: PinnedSchemas | None) -> None:
+        self.dataset = dataset
+        self.found = dataset.files
+        self.schema = dataset.schema
         self.column = column
+        if column is None and dataset.schema is not None and len(variants := find_variants(dataset.schema)) == 1:
+            self.column = ".".join(variants[0])
         self.plan = plan
-        self.partitions = partition_schema(files)
+        self.partitions = dataset.partitions
         self.opened: dict[int, OpenedFile] = {}
+        self.known: dict[int, FileStatistics] = {}
 
     def file(self, index: int) -> OpenedFile:
         if index not in self.opened:
             self.opened[index] = OpenedFile(self.found[index], self.plan, self.partitions)
         return self.opened[index]
 
+    def statistics(self, index: int) -> FileStatistics:
+        """What a table says of the values in a file; understood once, since every operand of a query asks."""
+        if index not in self.known:
+            self.known[index] = self.found[index].statistics
+        return self.known[index]
+
     def row_count(self) -> int:
-        return sum(self.file(k).open.footer.num_rows for k in range(len(self.found)))
+        return sum(self._rows(k) for k in range(len(self.found)))
+
+    def _rows(self, index: int) -> int:
+        found = self.found[index]
+        known = None if found.stats is None else self.statistics(index).rows
+        rows = self.file(index).open.footer.num_rows if known is None else known
+        return rows - (0 if found.deleted is None else int(found.deleted.descriptor["cardinality"]))
 
     def bind(self, query: Query) -> BoundFiles:
         return BoundFiles(self, query)
@@ -61,6 +84,8 @@ class BoundFiles:
     def _schema(self) -> pa.Schema:
         if self.query.select is not None:
             return pa.schema([self.output_field(name, operand) for name, operand in self.query.select.items()])
+        if self.source.schema is not None:
+            return self.source.schema
         files = [self.source.file(k) for k in range(len(self.source.found))]
         schema = pa.unify_schemas([file.open.schema for file in files], promote_options="permissive")
         for name, kind in self.source.partitions.items():
@@ -78,13 +103,38 @@ class BoundFiles:
         """A column that no file has is a mistake; one that some files lack is null there."""
         if operand.path is None and operand.column in self.source.partitions:
             return
+        if self.source.schema is not None:
+            self._check_in_schema(operand, self.source.schema)
+            return
         if next(self.files_with(operand), None) is None:
             name = operand.column or self.source.column or ""
             raise no_column(name, [*self.source.file(0).open.schema.names, *self.source.partitions])
 
+    def _check_in_schema(self, operand: Operand, schema: pa.Schema) -> None:
+        """Like `check`, where a table says which columns there are; no file is opened."""
+        if operand.path is None:
+            if operand.column not in schema.names:
+                raise no_column(operand.column or "", schema.names)
+            return
+        name = operand.column or self.source.column
+        if name is None:
+            only_variant(find_variants(schema), "the table")
+        elif all(field_at(schema, position) is None for position in positions_named(name or "")):
+            raise no_column(name or "", schema.names)
+
+    def _type_in_schema(self, operand: Operand, schema: pa.Schema) -> pa.DataType | None:
+        if operand.path is None:
+            return schema.field(operand.column).type
+        name = operand.column or self.source.column
+        fields = [] if name is None else [field_at(schema, position) for position in positions_named(name)]
+        found = next((field for field in fields if field is not None), None)
+        return found.type.item_type if found is not None and pa.types.is_map(found.type) else None
+
     def type_of(self, operand: Operand) -> pa.DataType | None:
         """The type of an operand that was given none; None for a Variant."""
         self.check(operand)
+        if self.source.schema is not None:
+            return self._type_in_schema(operand, self.source.schema)
         file = next(self.files_with(operand), None)
         if file is None:
             return self.source.partitions[operand.column or ""]
@@ -106,10 +156,43 @@ class BoundFiles:
             return TRUE
         return outcomes(self.where, lambda operand: file.bounds(operand, self.source.column, group))
 
+    def file_outcomes(self, index: int, where: Predicate | None = None) -> int:
+        """What the predicate can be of the rows of a file, by what is known of it without opening it."""
+        predicate = self.where if where is None else where
+        found = self.source.found[index]
+        if predicate is None or (found.stats is None and not found.partitions):
+            return TRUE | FALSE | UNKNOWN
+        return outcomes(predicate, functools.partial(self.file_bounds, index))
+
+    def files_that_may_match(self) -> list[int]:
+        """The numbers of the files that may have a row of which the predicate is true."""
+        return [k for k in range(len(self.source.found)) if self.file_outcomes(k) & TRUE]
+
+    def file_bounds(self, index: int, operand: Operand) -> Bounds:
+        """What is known of an operand's values in a file that is not open."""
+        found = self.source.found[index]
+        if operand.path is None:
+            name = operand.column or ""
+            if name in self.source.partitions and name in found.partitions and self.source.schema is not None:
+                value = partition_value(found.partitions[name], self.source.partitions[name])
+                return NOTHING_THERE if value is None else Bounds(False, True, value, value, has_nan=False)
+            if found.stats is None or self.source.schema is None:
+                return ANYTHING
+            return file_bounds(self.source.statistics(index), (name,), None, self.source.schema.field(name).type, operand.type)
+        position = None if self.source.schema is None else self._variant(operand, self.source.schema)
+        if found.stats is None or position is None:
+            return ANYTHING
+        return file_bounds(self.source.statistics(index), position, operand.path, None, operand.type)
+
+    def _variant(self, operand: Operand, schema: pa.Schema) -> Position | None:
+        """The Variant column of a path, in the schema of a table."""
+        named = positions_named(operand.column or self.source.column or "")
+        return next((position for position in named if field_at(schema, position) is not None), None)
+
     def groups(self) -> Iterator[tuple[OpenedFile, int, int]]:
         """The row groups that must be read, with what the predicate can be of their rows."""
         for k, wanted in enumerate(self.source.found):
-            if wanted.groups is not None and not wanted.groups:
+            if (wanted.groups is not None and not wanted.groups) or not self.file_outcomes(k) & TRUE:
                 continue
             file = self.source.file(k)
             for group in wanted.groups or range(file.metadata.num_row_groups):
@@ -132,6 +215,10 @@ class BoundFiles:
         mask = None
         if self.where is not None and found & (FALSE | UNKNOWN):
             mask = reading.mask(self.where)
+        alive = file.alive(group)
+        if alive is not None:
+            mask = alive if mask is None else pc.and_(mask, alive)
+        if mask is not None:
             if not mask.true_count:
                 return None
             if mask.true_count == rows:
@@ -145,7 +232,10 @@ class BoundFiles:
         parts = conjuncts(self.where)
         reports: list[FileReport] = []
         paths: dict[Key, PathReport] = {}
-        for k in range(len(self.source.found)):
+        for k, wanted in enumerate(self.source.found):
+            if not self.file_outcomes(k) & TRUE:
+                reports.append(FileReport(wanted.file.path, [], wanted.size or 0, self._why_not_opened(k, parts)))
+                continue
             file = self.source.file(k)
             groups: list[GroupReport] = []
             for group in range(file.metadata.num_row_groups):
@@ -159,6 +249,14 @@ class BoundFiles:
                     groups.append(GroupReport(group, about.num_rows, False, self._why_skipped(file, group, parts), 0))
             reports.append(FileReport(file.path, groups, sum(_size(file.metadata.row_group(g)) for g in range(len(groups)))))
         return Explanation(None if self.where is None else predicate_text(self.where), reports, list(paths.values()))
+
+    def _why_not_opened(self, index: int, parts: list[Predicate]) -> str:
+        for part in parts:
+            if not self.file_outcomes(index, part) & TRUE:
+                operands = {operand.key: operand for operand in operands_of(part)}.values()
+                told = [f"{operand.text()} {_told(self.file_bounds(index, operand))}" for operand in operands]
+                return f"{predicate_text(part)}: {'; '.join(told)}"
+        return "no row can match all of it"
 
     def _why_kept(self, found: int) -> str:
         if self.where is None:

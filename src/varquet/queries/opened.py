@@ -22,7 +22,7 @@ from varquet.paths import Path
 from varquet.queries.access import Access, Leaves, column_access, variant_access
 from varquet.queries.binding import only_variant
 from varquet.queries.bloom import read_bloom_filter
-from varquet.queries.dataset import FoundFile
+from varquet.queries.dataset import FoundFile, partition_value
 from varquet.queries.expressions import Operand
 from varquet.queries.map_access import MapAccess, map_access, map_bounds
 from varquet.queries.outcomes import Bounds
@@ -50,10 +50,11 @@ class OpenedFile:
         self.accesses: dict[tuple[Any, ...], Access | MapAccess | None] = {}
         self.blooms: dict[tuple[int, int], Callable[[Any], bool] | None] = {}
         self.partitions = {
-            name: None if (value := found.partitions.get(name)) is None else int(value) if kind == pa.int64() else value
+            name: partition_value(found.partitions.get(name), kind)
             for name, kind in partitions.items()
             if self.open.joined.get_field_index(name) < 0
         }
+        self.deleted = None if found.deleted is None else found.deleted.positions()
 
     @functools.cached_property
     def source(self) -> pa.NativeFile:
@@ -130,6 +131,19 @@ class OpenedFile:
         if isinstance(access, MapAccess):
             return map_bounds(access, operand.type, self.metadata.row_group(group), bloom)
         return bounds_of(access, operand.type, self.metadata.row_group(group), bloom)
+
+    def alive(self, group: int) -> pa.Array | None:
+        """Which rows of a row group are not deleted; None if none is."""
+        if self.deleted is None:
+            return None
+        first = sum(self.metadata.row_group(k).num_rows for k in range(group))
+        rows = self.metadata.row_group(group).num_rows
+        begin, end = np.searchsorted(self.deleted, (first, first + rows))
+        if begin == end:
+            return None
+        kept = np.ones(rows, bool)
+        kept[self.deleted[begin:end] - first] = False
+        return pa.array(kept)
 
     def bloom(self, group: int, leaf: int) -> Callable[[Any], bool] | None:
         chunk = self.metadata.row_group(group).column(leaf)

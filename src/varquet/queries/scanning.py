@@ -11,7 +11,7 @@ import pyarrow as pa
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError
 from varquet.parquet.plans import PinnedSchemas
-from varquet.queries.dataset import Source, find_files
+from varquet.queries.dataset import Dataset, Moment, Source, find_dataset
 from varquet.queries.explaining import Explanation
 from varquet.queries.expressions import And, Operand, Predicate, Query
 from varquet.queries.grammar import parse_operand, parse_predicate
@@ -32,6 +32,8 @@ def scan(
     filesystem: Any = None,
     plan: PinnedSchemas | None = None,
     threads: int | None = None,
+    version: int | None = None,
+    timestamp: Moment | None = None,
 ) -> Scan:
     """A query on Parquet files or a table, to be narrowed by `select` and `where`, and read as Arrow.
 
@@ -42,18 +44,20 @@ def scan(
     [{'id': None, 'n': 7.0}]
 
     Args:
-        source: a file, a folder (all *.parquet in it and below), a glob, several of them, or URIs such as s3://bucket/events; or a table.
+        source: a file, a folder (all *.parquet in it and below), a Delta table, a glob, several of them, or URIs such as
+            s3://bucket/events; or a table in memory.
         column: the Variant column that paths speak of when they do not name one; the only one by default.
         filesystem: a filesystem of pyarrow or fsspec in which the paths are; by default the local one, or what a URI names.
         plan: a Plan, whose columns are Variants also in files that do not say so.
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
+        version, timestamp: an earlier version of a Delta table, by its number or by a time, as "2026-01-31T12:00:00Z".
     """
     found: TableSource | FilesSource
     if isinstance(source, (pa.Table, pa.RecordBatch)):
         table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
         found = TableSource(table, column)
     else:
-        found = FilesSource(find_files(source, filesystem), column, plan)
+        found = FilesSource(find_dataset(source, filesystem, version=version, timestamp=timestamp), column, plan)
     return Scan(found, Query(), threads)
 
 
@@ -134,6 +138,24 @@ class Scan:
                 left -= count
                 if left == 0:
                     return
+
+    @property
+    def dataset(self) -> Dataset:
+        """The files."""
+        assert isinstance(self._source, FilesSource)
+        return self._source.dataset
+
+    def typed_predicate(self) -> Predicate:
+        """The predicate, in which all columns have types."""
+        bound = self._bound()
+        assert isinstance(bound, BoundFiles) and bound.where is not None
+        return bound.where
+
+    def files_that_may_match(self) -> list[int]:
+        """The numbers of the files that what is known of them, without opening them, does not rule out."""
+        bound = self._bound()
+        assert isinstance(bound, BoundFiles)
+        return bound.files_that_may_match()
 
     def explain(self) -> Explanation:
         """What would be read and what would be skipped, and why."""

@@ -20,7 +20,7 @@ from varquet.layouts.casts import is_wider_decimal
 from varquet.queries.access import Access
 from varquet.queries.outcomes import ANYTHING, Bounds
 
-__all__ = ["NOTHING_THERE", "adds_nothing", "bounds_of", "holds_nothing"]
+__all__ = ["NOTHING_THERE", "adds_nothing", "bound_as", "bound_of", "bounds_of", "holds_nothing", "keeps_order"]
 
 _VARIANT_NULL: Final = b"\x00"
 
@@ -103,14 +103,19 @@ def keeps_order(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _values(statistics: pq.Statistics, kind: pa.DataType, target: pa.DataType) -> tuple[Any, Any]:
-    low, high = _value(statistics.min_raw, kind, is_low=True), _value(statistics.max_raw, kind, is_low=False)
+    low, high = bound_of(statistics.min_raw, kind, is_low=True), bound_of(statistics.max_raw, kind, is_low=False)
     if low is None or high is None or low != low or high != high:
         return None, None
+    return bound_as(low, kind, target, is_low=True), bound_as(high, kind, target, is_low=False)
+
+
+def bound_as(bound: Any, kind: pa.DataType, target: pa.DataType, *, is_low: bool) -> Any:
+    """A bound of values of a type as one of what they are cast to, where the cast keeps the order."""
     if pa.types.is_float64(target) and not pa.types.is_floating(kind):
-        return _as_double(low, -math.inf), _as_double(high, math.inf)
-    if pa.types.is_decimal128(target) and isinstance(low, int):
-        return decimal.Decimal(low), decimal.Decimal(high)
-    return low, high
+        return _as_double(bound, -math.inf if is_low else math.inf)
+    if pa.types.is_decimal128(target) and isinstance(bound, int):
+        return decimal.Decimal(bound)
+    return bound
 
 
 def _as_double(bound: int | decimal.Decimal, outward: float) -> float:
@@ -119,8 +124,8 @@ def _as_double(bound: int | decimal.Decimal, outward: float) -> float:
     return near if near == bound else math.nextafter(near, outward)
 
 
-def _value(raw: Any, kind: pa.DataType, *, is_low: bool) -> Any:
-    """A bound as a Python object that compares with literals of the type; None for types whose bounds are not used."""
+def bound_of(raw: Any, kind: pa.DataType, *, is_low: bool) -> Any:
+    """A bound as a file has it, as a Python object that compares with literals of the type; None for types whose bounds are not used."""
     if pa.types.is_boolean(kind) or pa.types.is_float64(kind) or pa.types.is_float32(kind):
         return raw
     if pa.types.is_signed_integer(kind):

@@ -17,13 +17,13 @@ All of it needs the extra [spark], on the driver and on the executors.
 from __future__ import annotations
 
 from varquet.spark.ingesting import ingest
-from varquet.spark.jobs import Report
 from varquet.spark.profiling import analyze, profile
 from varquet.spark.reading import read
 from varquet.spark.streaming import read_stream, write_stream
 from varquet.spark.tables import analyze_table, convert, profile_table
 from varquet.spark.views import view
 from varquet.spark.writing import write
+from varquet.tables.write_job import Report
 
 __all__ = [
     "Report",

@@ -10,21 +10,13 @@ from pyspark.sql.types import StructType
 
 from varquet.columns.arrow import plain
 from varquet.errors import UnsupportedTypeError
-from varquet.layouts.casts import cast_typed
+from varquet.layouts.casts import WIDER, cast_typed
 from varquet.parquet.positions import find_variants, is_list, replace_type, replace_values
 from varquet.spark.variants import SPARK_VARIANT, to_spark
 
 __all__ = ["arrow_schema_of", "as_spark_batch", "spark_schema_of"]
 
-_WIDER: Final = {
-    pa.uint8(): pa.int16(),
-    pa.uint16(): pa.int32(),
-    pa.uint32(): pa.int64(),
-    pa.uint64(): pa.decimal128(20, 0),
-    pa.float16(): pa.float32(),
-    pa.date64(): pa.date32(),
-    pa.uuid(): pa.string(),
-}
+_WIDER: Final = {**WIDER, pa.uuid(): pa.string()}
 _MOST_DIGITS: Final = 38
 
 

@@ -28,17 +28,17 @@ from varquet.profiles.folding import folded
 from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
 from varquet.profiles.profiling import MOST_NAMES, Counting, profile_batches, profile_parts
-from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, check_on_error, plan_of, settings_of
-from varquet.spark.parsing import Parsed
 from varquet.spark.profiling import merge_parts, merged
 from varquet.spark.reading import read
 from varquet.spark.splits import RawFile, Split, cut, find_raw_files
 from varquet.spark.tasks import parallelism, run_numbered
 from varquet.spark.writing import write
-from varquet.tables.directory import DirectoryTable, Table
-from varquet.tables.folder import Folder
+from varquet.tables.base import Table
 from varquet.tables.jobs import Job
+from varquet.tables.opening import TableKind, open_table
+from varquet.tables.parsing import Parsed
 from varquet.tables.quarantine import QuarantineWriter, bad_lines
+from varquet.tables.write_job import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, check_on_error, plan_of, settings_of
 from varquet.tables.writing import FILE_BYTES, Settings, TableWriter
 
 __all__ = ["ingest"]
@@ -75,6 +75,9 @@ def ingest(
     compression: str = "zstd",
     compression_level: int | None = None,
     filesystem: Any = None,
+    table: TableKind | None = None,
+    properties: Mapping[str, str] | None = None,
+    merge_schema: bool = False,
 ) -> Report:
     """Land raw JSON as a table with a shredded Variant column: profile, shred, write, commit, report.
 
@@ -96,7 +99,7 @@ def ingest(
         policy, options: how a plan is made where there is none, see `varquet.choose`.
         file_bytes: how large files are, about.
         split_bytes: how much of the raw files one task reads, about.
-        row_group_rows, layout, compression, compression_level, filesystem: as for `write`.
+        row_group_rows, layout, compression, compression_level, filesystem, table, properties, merge_schema: as for `write`.
     """
     written: dict[str, Any] = {
         "partition_by": partition_by,
@@ -112,12 +115,14 @@ def ingest(
         named = _json_columns(frame, column, {*map_columns, *(() if plan is None else plan_of(plan).maps)})
         return write(
             frame, path, plan, json_columns=named, map_columns=map_columns, mode=mode, on_error=on_error, duplicate_keys=duplicate_keys,
-            evolve=evolve, policy=policy, options=options, filesystem=filesystem, **written,
+            evolve=evolve, policy=policy, options=options, filesystem=filesystem, table=table, properties=properties,
+            merge_schema=merge_schema, **written,
         )  # fmt: skip
     check_on_error(on_error)
     if map_columns:
         raise UnsupportedTypeError(f"expected columns of maps with Parquet files or a DataFrame only, got {map_columns[0]!r} with NDJSON")
-    job = WriteJob(spark, DirectoryTable(Folder.at(path, filesystem)), mode)
+    target = open_table(path, table, filesystem, properties=properties, merge_schema=merge_schema)
+    job = WriteJob(target, mode, functools.partial(run_numbered, spark))
     if job.is_ignored:
         return job.nothing()
     given = job.recorded_plan() if plan is None else plan_of(plan)
@@ -129,7 +134,7 @@ def ingest(
     changes: list[Change] = []
 
     def work(plan: Plan, what: str, *, counts: bool = False) -> list[Part]:
-        task = functools.partial(raw.write, table=job.table, job=job.job, settings=replace(settings, plan=plan), counts=counts)
+        task = functools.partial(raw.write, table=target, job=job.job, settings=replace(settings, plan=target.allowed(plan)), counts=counts)
         return run_numbered(spark, task, len(raw.tasks), f"{what} into {path}")
 
     with job.aborted_on_error():

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession, types
 
 from varquet.layouts.map_keys import sidecar_name
 from varquet.layouts.map_sidecar import RESIDUAL, nested_sidecar
+from varquet.parquet.folder import Folder
 from varquet.profiles.plan import Plan
 from varquet.queries.expressions import Operand
 from varquet.spark.views import view
 from varquet.tables.directory import DirectoryTable
-from varquet.tables.folder import Folder
 
 __all__ = ["has_hot_keys", "read_maps"]
 

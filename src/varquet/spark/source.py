@@ -10,7 +10,8 @@ from pyspark.sql import datasource as api
 from pyspark.sql.types import StructType
 
 from varquet.spark.arrow import spark_schema_of
-from varquet.spark.source_reading import Reader, Reading, StreamReader
+from varquet.spark.source_reading import Reader, Reading
+from varquet.spark.source_streams import stream_reader
 from varquet.spark.source_writing import StagedWriter, StreamWriter, Writer, Writing, query_of
 
 __all__ = ["VarquetSource"]
@@ -30,7 +31,7 @@ class VarquetSource(api.DataSource):
         return Reader(Reading.of(self.options), schema)
 
     def streamReader(self, schema: StructType) -> api.DataSourceStreamReader:  # noqa: N802
-        return StreamReader(Reading.of(self.options), schema)
+        return stream_reader(Reading.of(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> api.DataSourceWriter:
         return Writer(Writing.of(self.options, schema), overwrite=overwrite)

@@ -1,12 +1,9 @@
-"""How the data source reads: files, or parts of large ones, by queries of varquet in Python workers; and streams of files."""
+"""How the data source reads: files, or parts of large ones, by queries of varquet in Python workers."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import dataclasses
-import hashlib
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,9 +14,8 @@ from pyspark.sql.types import StructType
 
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.map_keys import maps_of_options
-from varquet.parquet.files import DataFile
 from varquet.profiles.plan import ColumnPlan, Plan
-from varquet.queries.dataset import FoundFile, find_files
+from varquet.queries.dataset import Dataset, FoundFile, find_dataset
 from varquet.queries.expressions import IsNull, Not, Operand, Predicate, Query
 from varquet.queries.grammar import parse_predicate
 from varquet.queries.in_files import FilesSource
@@ -27,11 +23,11 @@ from varquet.queries.scanning import Scan
 from varquet.spark.arrow import arrow_schema_of, as_spark_batch
 from varquet.spark.source_options import checked_options, listed
 
-__all__ = ["Reader", "Reading", "StreamReader"]
+__all__ = ["Reader", "Reading", "read_scan"]
 
 # So much of a file is read by one task, if it has several row groups.
 _TASK_BYTES: Final = 128 << 20
-_OPTIONS: Final = {"path", "select", "where", "column"}
+_OPTIONS: Final = {"path", "select", "where", "column", "version", "timestamp", "files"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +38,10 @@ class Reading:
     select: Mapping[str, str] | Sequence[str] | None
     where: str | None
     column: str | None
+    version: int | None = None
+    timestamp: str | None = None
+    only: frozenset[str] | None = None
+    """The paths of the files that are read, where that is not all of them."""
     plan: Plan | None = None
     """The hot keys of maps, for files that do not say which they are."""
 
@@ -53,12 +53,23 @@ class Reading:
         if where is not None:
             parse_predicate(where)
         maps = {name: ColumnPlan.of_keys(keys) for name, keys in maps_of_options(given, ignores_case=True).items()}
-        plan = Plan(maps) if maps else None
-        return cls(given["path"], None if select is None else listed(select), where, given.get("column"), plan)
+        version = given.get("version")
+        if version is not None and not version.isdigit():
+            raise UnsupportedTypeError(f"expected the number of a version, got {version!r}")
+        return cls(
+            given["path"],
+            None if select is None else listed(select),
+            where,
+            given.get("column"),
+            None if version is None else int(version),
+            given.get("timestamp"),
+            frozenset(listed(given["files"])) if "files" in given else None,
+            Plan(maps) if maps else None,
+        )
 
-    def scan(self, found: Sequence[FoundFile] | None = None, names: Sequence[str] | None = None, pushed: Sequence[Predicate] = ()) -> Scan:
+    def scan(self, dataset: Dataset | None = None, names: Sequence[str] | None = None, pushed: Sequence[Predicate] = ()) -> Scan:
         """The query, of some of the files and columns."""
-        made = Scan(FilesSource(list(self.files() if found is None else found), self.column, self.plan), Query(), 1)
+        made = Scan(FilesSource(self.dataset() if dataset is None else dataset, self.column, self.plan), Query(), 1)
         if self.select is not None:
             made = made.select(self.select)
         if self.where is not None:
@@ -78,8 +89,12 @@ class Reading:
         for name in made.schema.names:
             yield name, (made.query.select or {}).get(name) or Operand(None, name)
 
-    def files(self) -> list[FoundFile]:
-        return find_files(self.path)
+    def dataset(self) -> Dataset:
+        """The files, as they are now or were at a version."""
+        found = find_dataset(self.path, version=self.version, timestamp=self.timestamp)
+        if self.only is None:
+            return found
+        return dataclasses.replace(found, files=[one for one in found.files if one.file.path in self.only])
 
 
 class _PushFilters:
@@ -147,12 +162,12 @@ class _Groups(api.InputPartition):
     groups: range | None = None
 
 
-def _cut(number: int, file: DataFile) -> list[_Groups]:
+def _cut(number: int, found: FoundFile) -> list[_Groups]:
     """The tasks for one file: a large one is read by several."""
-    size = file.size()
+    size = found.file.size() if found.size is None else found.size
     if size <= _TASK_BYTES:
         return [_Groups(number)]
-    groups = file.metadata().num_row_groups
+    groups = found.file.metadata().num_row_groups
     count = min(groups, -(-size // _TASK_BYTES))
     return [_Groups(number, range(groups * k // count, groups * (k + 1) // count)) for k in range(count)]
 
@@ -164,7 +179,7 @@ class Reader(api.DataSourceReader):
         self.reading = reading
         self.names = schema.fieldNames()
         self.arrow = arrow_schema_of(schema)
-        self.found = reading.files()
+        self.dataset = reading.dataset()
         self.pushed: list[Predicate] = []
         self.pushFilters = _PushFilters(self)  # type: ignore[method-assign]
 
@@ -172,73 +187,24 @@ class Reader(api.DataSourceReader):
         return {name: value for name, value in self.__dict__.items() if name != "pushFilters"}
 
     def partitions(self) -> Sequence[api.InputPartition]:
-        return [task for number, found in enumerate(self.found) for task in _cut(number, found.file)]
+        wanted = self.reading.scan(self.dataset, self.names, self.pushed).files_that_may_match()
+        return [task for number in wanted for task in _cut(number, self.dataset.files[number])]
 
     def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, _Groups)
-        # All files are asked for their columns: one that this file has not got is null here, and no mistake.
-        found = [dataclasses.replace(one, groups=partition.groups if k == partition.file else range(0)) for k, one in enumerate(self.found)]
-        return _read(self.reading.scan(found, self.names, self.pushed), self.arrow)
+        dataset = self.dataset
+        if dataset.schema is not None:
+            found = [dataclasses.replace(dataset.files[partition.file], groups=partition.groups)]
+        else:
+            # All files are asked for their columns: one that this file has not got is null here, and no mistake.
+            found = [
+                dataclasses.replace(one, groups=partition.groups if k == partition.file else range(0))
+                for k, one in enumerate(dataset.files)
+            ]
+        return read_scan(self.reading.scan(dataclasses.replace(dataset, files=found), self.names, self.pushed), self.arrow)
 
 
-def _read(made: Scan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_scan(made: Scan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of a query as Spark wants them."""
     for batch in made.batches():
         yield as_spark_batch(batch, schema)
-
-
-@dataclass(frozen=True, slots=True)
-class _File(api.InputPartition):
-    """A file that has come into a table."""
-
-    found: FoundFile
-
-
-class StreamReader(api.DataSourceStreamReader):
-    """A stream of the files that come into a table. An offset is the set of files seen, by hashes of their paths."""
-
-    def __init__(self, reading: Reading, schema: StructType) -> None:
-        self.reading = reading
-        self.names = schema.fieldNames()
-        self.arrow = arrow_schema_of(schema)
-
-    def initialOffset(self) -> dict[str, str]:  # noqa: N802
-        return {"seen": ""}
-
-    def latestOffset(self, *_: Any) -> dict[str, str]:  # noqa: N802
-        return {"seen": _packed(_hash(found.file.path) for found in self._files())}
-
-    def _files(self) -> list[FoundFile]:
-        try:
-            return self.reading.files()
-        except UnsupportedTypeError:  # none yet
-            return []
-
-    def partitions(self, start: dict[str, str], end: dict[str, str]) -> Sequence[api.InputPartition]:
-        wanted = _unpacked(end["seen"]) - _unpacked(start["seen"])
-        found = {_hash(one.file.path): one for one in self._files()}
-        gone = wanted - found.keys()
-        if gone:
-            raise VarquetError(
-                f"expected {len(wanted):,} new files in {self.reading.path}, got {len(wanted) - len(gone):,}: the others were replaced",
-                hint="streams are for tables to which rows are only added; begin again with a new checkpoint",
-            )
-        return [_File(found[one]) for one in sorted(wanted, key=lambda one: found[one].file.path)]
-
-    def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, _File)
-        return _read(self.reading.scan([partition.found], self.names), self.arrow)
-
-
-def _hash(path: str) -> bytes:
-    return hashlib.blake2b(path.encode(), digest_size=8).digest()
-
-
-def _packed(hashes: Iterable[bytes]) -> str:
-    return base64.b64encode(zlib.compress(b"".join(sorted(hashes)))).decode()
-
-
-def _unpacked(text: str) -> set[bytes]:
-    if not text:
-        return set()
-    data = zlib.decompress(base64.b64decode(text))
-    return {data[k : k + 8] for k in range(0, len(data), 8)}

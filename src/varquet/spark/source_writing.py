@@ -19,16 +19,16 @@ from varquet.profiles.folding import folded
 from varquet.profiles.plan import ColumnPlan, Plan
 from varquet.profiles.profiling import MOST_NAMES
 from varquet.spark.arrow import arrow_schema_of
-from varquet.spark.jobs import Part, WriteJob, named_columns, plan_of, settings_of
-from varquet.spark.parsing import Parsing
 from varquet.spark.profiling import merged
 from varquet.spark.source_options import checked_options, listed
 from varquet.spark.tasks import partition_number
-from varquet.spark.writing import write_part
-from varquet.tables.directory import DirectoryTable, StagedFile
-from varquet.tables.folder import Folder
+from varquet.tables.base import Commit, StagedFile, Table
 from varquet.tables.jobs import Job
+from varquet.tables.opening import open_table
+from varquet.tables.parsing import Parsing
+from varquet.tables.parts import write_part
 from varquet.tables.quarantine import number_lines
+from varquet.tables.write_job import Part, WriteJob, named_columns, plan_of, settings_of
 from varquet.tables.writing import Settings
 
 __all__ = ["StagedWriter", "StreamWriter", "Writer", "Writing", "query_of"]
@@ -36,6 +36,7 @@ __all__ = ["StagedWriter", "StreamWriter", "Writer", "Writing", "query_of"]
 _OPTIONS: Final = {
     "path", "plan", "schemas", "json_columns", "map_columns", "partition_by", "sort_by", "mode", "on_error", "duplicate_keys",
     "file_bytes", "layout", "compression", "compression_level", "row_group_rows", "query", "staged", "evolve", "checkpointlocation",
+    "table", "properties", "merge_schema",
 }  # fmt: skip
 
 
@@ -43,7 +44,7 @@ _OPTIONS: Final = {
 class Writing:
     """What is to be written, where and how."""
 
-    table: DirectoryTable
+    table: Table
     settings: Settings
     parsing: Parsing
     mode: str | None
@@ -51,7 +52,7 @@ class Writing:
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType) -> Writing:
         given = checked_options(options, _OPTIONS)
-        table = DirectoryTable(Folder.at(given["path"]))
+        table = _table_of(given)
         plan = _plan_of(given)
         names, maps = named_columns(plan, listed(given.get("json_columns", "")), listed(given.get("map_columns", "")))
         parsing = Parsing.of(
@@ -87,6 +88,20 @@ def _plan_of(given: Mapping[str, str]) -> Plan | None:
     elif maps:
         plan = Plan({})
     return plan if plan is None or not maps else Plan({**plan.columns, **maps}, plan.step)
+
+
+def _table_of(given: Mapping[str, str]) -> Table:
+    properties = listed(given["properties"]) if "properties" in given else None
+    if properties is not None and not isinstance(properties, Mapping):
+        raise UnsupportedTypeError(
+            f"expected the option properties as JSON, got {given['properties']!r}", hint='{"delta.appendOnly": "true"}'
+        )
+    return open_table(
+        given["path"],
+        given.get("table"),  # type: ignore[arg-type]
+        properties=properties,
+        merge_schema=given.get("merge_schema", "false").lower() == "true",
+    )
 
 
 def _number(name: str, text: str) -> int:
@@ -130,8 +145,9 @@ class Writer(api.DataSourceArrowWriter):
                 f"expected the option mode to be one of {', '.join(sorted(modes))}, got {mode!r}",
                 hint="what Spark calls the mode is overwrite or append, beside this option",
             )
-        self.job = WriteJob(None, writing.table, mode)  # type: ignore[arg-type]
-        plan = writing.settings.plan or self.job.recorded_plan()
+        self.job = WriteJob(writing.table, mode)  # type: ignore[arg-type]
+        plan = self.plan = writing.settings.plan or self.job.recorded_plan()
+        plan = writing.table.allowed(plan)
         self.writing = dataclasses.replace(writing, settings=dataclasses.replace(writing.settings, plan=plan))
         self.job.check(writing.parsing.schema, self.writing.settings)
         if not self.job.is_ignored:
@@ -144,7 +160,7 @@ class Writer(api.DataSourceArrowWriter):
 
     def commit(self, messages: list[api.WriterCommitMessage | None]) -> None:
         if not self.job.is_ignored:
-            plan = self.writing.settings.plan
+            plan = self.plan
             assert plan is None or isinstance(plan, Plan)
             self.job.commit([part for _, part in _parts_of(messages)], self.writing.parsing.schema, self.writing.settings, plan)
 
@@ -160,16 +176,17 @@ class StreamWriter(api.DataSourceStreamArrowWriter):
         self.table = writing.table
         self.job = Job.begin()
         recorded = writing.table.plan()
-        plan = writing.settings.plan or (None if recorded is None else Plan.from_json(recorded))
-        self.writing = dataclasses.replace(writing, settings=dataclasses.replace(writing.settings, plan=plan))
+        self.plan = writing.settings.plan or (None if recorded is None else Plan.from_json(recorded))
+        allowed = writing.table.allowed(self.plan)
+        self.writing = dataclasses.replace(writing, settings=dataclasses.replace(writing.settings, plan=allowed))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> api.WriterCommitMessage:
         self.table.open(self.job)
         return _Message([(self.job, self.writing.write(self.job, iterator, partition_number()))])
 
     def commit(self, messages: list[api.WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        plan = self.writing.settings.plan
-        commit_batch(self.table, self.query, batchId, _parts_of(messages) or [(self.job, Part())], None if plan is None else plan.to_json())
+        plan = None if self.plan is None else self.plan.to_json()
+        commit_batch(self.table, self.query, batchId, _parts_of(messages) or [(self.job, Part())], plan)
 
     def abort(self, messages: list[api.WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         for job in {self.job, *(job for job, _ in _parts_of(messages))}:
@@ -181,7 +198,7 @@ class StagedWriter(api.DataSourceStreamArrowWriter):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         given = checked_options(options, _OPTIONS)
-        self.table = DirectoryTable(Folder.at(given["path"]))
+        self.table = _table_of(given)
         self.query = query_of(options)
         self.evolves = given.get("evolve") == "true"
         self.given = given.get("plan")
@@ -212,17 +229,17 @@ class StagedWriter(api.DataSourceStreamArrowWriter):
             self.table.abort(job)
 
 
-def commit_batch(table: DirectoryTable, query: str, batch: int, parts: Sequence[tuple[Job, Part]], plan: str | None) -> None:
+def commit_batch(table: Table, query: str, batch: int, parts: Sequence[tuple[Job, Part]], plan: str | None) -> None:
     """Put the files of a batch of a stream in place, instead of those that it had when it was committed before."""
     table.recover()
-    mark = f"-{query}-{batch}-"
     job = parts[0][0]
     files: list[StagedFile] = []
-    for begun, part in parts:
+    for _, part in parts:
         for file in part.quarantine:
             number_lines(table.folder, file, {})
-        for file in (*part.files, *part.quarantine):
-            files.append(dataclasses.replace(file, path=file.path.replace(f"-{begun.token}-", mark)))
-    table.commit(job, files, "batch", batch=mark, plan=plan)
+        files += [*part.files, *part.quarantine]
+    schema = next((part.schema for _, part in parts if part.schema is not None), None)
+    if schema is not None or table.has_data():
+        table.commit(job, Commit(files, schema=schema, batch=(query, batch), plan=plan))
     for other in {begun for begun, _ in parts} - {job}:
         table.abort(other)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -18,20 +18,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.query import StreamingQuery
 
+from varquet.delta.files import is_table
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.shredding import LayoutName
+from varquet.parquet.folder import Folder
 from varquet.parquet.sources import DuplicateKeys
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.plan import Plan, leaf_types
 from varquet.spark.arrow import arrow_schema_of
-from varquet.spark.jobs import Keys, OnError, Part, PlanLike, named_columns, plan_of, settings_of
 from varquet.spark.map_tables import has_hot_keys
-from varquet.spark.parsing import Parsing
 from varquet.spark.tasks import partition_number, with_versions_checked
-from varquet.spark.writing import write_part
-from varquet.tables.directory import DirectoryTable
-from varquet.tables.folder import Folder
+from varquet.tables.base import Table
 from varquet.tables.jobs import Job
+from varquet.tables.opening import TableKind, open_table
+from varquet.tables.parsing import Parsing
+from varquet.tables.parts import write_part
+from varquet.tables.write_job import Keys, OnError, Part, PlanLike, named_columns, plan_of, settings_of
 from varquet.tables.writing import FILE_BYTES, Settings
 
 __all__ = ["METRICS", "read_stream", "write_stream"]
@@ -45,11 +47,11 @@ _MOST_PATHS: Final = 100
 def read_stream(spark: SparkSession, path: str) -> DataFrame:
     """The rows of a table, and those that come into it, as a stream, through Spark's native reader.
 
-    For layouts that it does not read there is `spark.readStream.format("varquet")`, by which tables are read whose plan has hot keys of
-    maps.
+    For layouts that it does not read there is `spark.readStream.format("varquet")`, which is also what reads Delta tables, and tables
+    whose plan has hot keys of maps.
     """
-    if has_hot_keys(path):
-        return spark.readStream.format("varquet").load(path)
+    if is_table(Folder.at(path)) or has_hot_keys(path):
+        return spark.readStream.format("varquet").option("path", path).load()
     return spark.readStream.schema(spark.read.parquet(path).schema).parquet(path)
 
 
@@ -73,6 +75,9 @@ def write_stream(
     layout: LayoutName = "parquet",
     compression: str = "zstd",
     compression_level: int | None = None,
+    table: TableKind | None = None,
+    properties: Mapping[str, str] | None = None,
+    merge_schema: bool = False,
 ) -> StreamingQuery:
     """Start a query that adds the rows of a stream to a shredded table, each exactly once.
 
@@ -89,13 +94,13 @@ def write_stream(
         trigger: arguments for Spark's `trigger`, as {"availableNow": True} or {"processingTime": "1 minute"}.
         name: the name of the query.
         json_columns, map_columns, partition_by, sort_by, on_error, duplicate_keys, file_bytes, row_group_rows, layout, compression,
-            compression_level: as for `write`.
+            compression_level, table, properties, merge_schema: as for `write`.
     """
     if not frame.isStreaming:
         raise UnsupportedTypeError("expected a stream, got a DataFrame that is none", hint="varquet.spark.write writes it")
-    table = DirectoryTable(Folder.at(path))
-    job = table.begin()
-    recorded = table.plan()
+    target = open_table(path, table, properties=properties, merge_schema=merge_schema)
+    job = target.begin()
+    recorded = target.plan()
     given = plan_of(plan) if plan is not None else None if recorded is None else Plan.from_json(recorded)
     named, maps = named_columns(given, json_columns, map_columns)
     parsing = Parsing.of(arrow_schema_of(frame.schema), named, on_error, duplicate_keys, maps)
@@ -104,19 +109,25 @@ def write_stream(
         parsing.variants,
         partition_by,
         sort_by,
-        plan=given,
+        plan=target.allowed(given),
         file_bytes=file_bytes,
         layout=layout,
         compression=compression,
         compression_level=compression_level,
         row_group_rows=row_group_rows,
     )
-    settings.stored(parsing.schema)
     paths = _paths_of(given)
-    task = _Task(table, job, settings, parsing, paths, follows_table=plan is None or evolve, evolves=evolve)
+    target.check(settings.columns(parsing.schema), settings.layout, is_replaced=False)
+    task = _Task(target, job, settings, parsing, paths, follows_table=plan is None or evolve, evolves=evolve)
     written = frame.mapInArrow(with_versions_checked(task), _schema(paths)).observe(METRICS, *_metrics(paths))
     writer = written.writeStream.format("varquet").option("staged", "true").option("checkpointLocation", checkpoint)
     writer = writer.option("query", checkpoint).option("path", path).outputMode("append")
+    if table is not None:
+        writer = writer.option("table", table)
+    if properties:
+        writer = writer.option("properties", json.dumps(dict(properties)))
+    if merge_schema:
+        writer = writer.option("merge_schema", "true")
     if evolve:
         writer = writer.option("evolve", "true")
     if given is not None:
@@ -162,7 +173,7 @@ def _metrics(paths: Sequence[str]) -> list[Any]:
 class _Task:
     """Writes the rows of one partition of a batch, on an executor."""
 
-    table: DirectoryTable
+    table: Table
     job: Job
     settings: Settings
     parsing: Parsing
@@ -176,7 +187,7 @@ class _Task:
         settings = self.settings
         recorded = self.table.plan() if self.follows_table else None
         if recorded is not None:
-            settings = replace(settings, plan=Plan.from_json(recorded))
+            settings = replace(settings, plan=self.table.allowed(Plan.from_json(recorded)))
         # A commit closes the job's folder; each batch has one.
         self.table.open(self.job)
         is_counted = self.evolves or settings.plan is None

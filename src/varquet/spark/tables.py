@@ -16,6 +16,7 @@ from varquet.errors import UnsupportedTypeError
 from varquet.parquet.convert import Content, ConvertedFile, TargetLayout
 from varquet.parquet.convert import convert as convert_here
 from varquet.parquet.files import DataFile
+from varquet.parquet.folder import Folder
 from varquet.parquet.reader import OpenFile
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.facts import Profile, Steps
@@ -24,12 +25,12 @@ from varquet.profiles.policies import Options, PolicyName
 from varquet.profiles.profiling import MOST_NAMES, SHARE, profile_parts
 from varquet.profiles.profiling import profile as profile_here
 from varquet.queries.dataset import Source, find_files
-from varquet.spark.jobs import Mode, PlanLike, WriteJob, plan_of
 from varquet.spark.profiling import merge_parts, merged
 from varquet.spark.tasks import run_numbered
-from varquet.tables.directory import DirectoryTable, StagedFile
-from varquet.tables.folder import Folder
+from varquet.tables.base import StagedFile
+from varquet.tables.directory import DirectoryTable
 from varquet.tables.jobs import Job
+from varquet.tables.write_job import Mode, PlanLike, WriteJob, plan_of
 
 __all__ = ["analyze_table", "convert", "profile_table"]
 
@@ -108,16 +109,17 @@ def convert(
     names = [os.path.relpath(file.path, base) for file in files]
     if len(set(names)) < len(names):
         raise UnsupportedTypeError("expected files with different names, got the same file twice")
-    job = WriteJob(spark, DirectoryTable(Folder.at(path)), mode)
+    target = DirectoryTable(Folder.at(path))
+    job = WriteJob(target, mode, functools.partial(run_numbered, spark))
     if job.is_ignored:
         return []
     given = None if plan is None else plan_of(plan)
 
-    table, begun = job.table, job.job  # what tasks need; the session cannot be pickled
+    begun = job.job
 
     def work(number: int) -> tuple[StagedFile, dict[str, Content]]:
         return _convert(
-            files[number], names[number], table, begun, layout, given, json_columns, compression=compression, rows=row_group_rows
+            files[number], names[number], target, begun, layout, given, json_columns, compression=compression, rows=row_group_rows
         )
 
     with job.aborted_on_error():

@@ -13,23 +13,25 @@ and is the union of these. Which files are read how is decided by their footers 
 from __future__ import annotations
 
 import functools
+import json
 import operator
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions, types
 
 from varquet.columns.threads import in_order
 from varquet.errors import UnsupportedTypeError
-from varquet.parquet.files import locate
 from varquet.queries.binding import no_column
-from varquet.queries.dataset import FoundFile, Source, find_files
-from varquet.queries.expressions import Operand, Query
+from varquet.queries.dataset import Dataset, FoundFile, Moment, Source, find_dataset
+from varquet.queries.expressions import Operand, Predicate, Query, operands_of
 from varquet.queries.in_files import FilesSource
 from varquet.queries.scanning import Scan, Selection
+from varquet.spark.arrow import spark_schema_of
+from varquet.spark.locations import base_of, read_files, uris_of
+from varquet.spark.predicates import condition
 from varquet.spark.tasks import run_numbered
 from varquet.spark.view_access import FileFacts, Reading, Shape, facts_of
 from varquet.spark.view_columns import Tree, column_at, computed, native, put, residual, spark_type, struct_of, tree_of_shape
@@ -43,10 +45,19 @@ _CONF: Final = "spark.sql.parquet.ignoreVariantAnnotation"
 _FEW_FILES: Final = 64
 _FOOTER_THREADS: Final = 4
 _FILES_PER_TASK: Final = 32
-_GLOB: Final = re.compile(r"([\\*?\[\]{}])")
 
 
-def view(spark: SparkSession, path: Source, columns: Selection, *, column: str | None = None, name: str | None = None) -> DataFrame:
+def view(
+    spark: SparkSession,
+    path: Source,
+    columns: Selection,
+    *,
+    where: Predicate | str | None = None,
+    column: str | None = None,
+    name: str | None = None,
+    version: int | None = None,
+    timestamp: Moment | None = None,
+) -> DataFrame:
     """A DataFrame of typed columns over the columns of shredded files; each is what `try_variant_get` gives, at less cost.
 
         events = view(spark, "events/", {"user": "$.user.id bigint", "geo": "$.user.geo", "day": "day"})
@@ -63,78 +74,84 @@ def view(spark: SparkSession, path: Source, columns: Selection, *, column: str |
 
     Args:
         spark: the session.
-        path: a file, a folder (all *.parquet in it and below), a glob, several of them, or URIs that both Spark and pyarrow know.
+        path: a file, a folder (all *.parquet in it and below), a Delta table, a glob, several of them, or URIs that both Spark and
+            pyarrow know.
         columns: by name, or as a list, what `Scan.select` takes: a path with a type ("$.user.id bigint") is a column of this type, a path
-            without one a `variant`, and anything else a column of the file or of its Hive partitions as it is.
+            without one a `variant`, and anything else a column of the file or of its partitions as it is.
+        where: a predicate as for `Scan.where`: the view has only the rows of which it is true. What a Delta table's log tells of its
+            files rules some out before any is opened.
         column: the Variant column of paths that do not name one; the only one by default.
         name: makes a temporary view of this name as well, for SQL.
+        version, timestamp: an earlier version of a Delta table, by its number or by a time.
     """
-    files = _files(path)
-    found = [file for file, _ in files]
-    select = Scan(FilesSource(found, column, None), Query()).select(columns).query.select
+    scan = Scan(FilesSource(find_dataset(path, version=version, timestamp=timestamp), column, None), Query()).select(columns)
+    select = dict(scan.query.select or {})
     if not select:
         raise UnsupportedTypeError("expected the columns of a view, got none")
-    for operand in select.values():
-        if operand.type is not None:
-            spark_type(operand.type, hint="cast it to another type, or leave the type out for a variant")
-    folders = {one for file in found for one in file.partitions}
-    partitions = frozenset(operand.column or "" for operand in select.values() if operand.path is None) & folders
-    facts = _facts(spark, found, select, column, partitions)
-    uris = [uri for _, uri in files]
-    base = _base(uris) if partitions else None
-    kinds = _ordinary_types(spark, select, facts, uris, partitions, base, column)
-    if not all(one.shape.is_native for one in facts):
-        spark.conf.set(_CONF, "true")
-    nothing = _types_of_keys(select, facts)
-    frames = [frame for group in _groups(facts, uris) for frame in _frames(spark, group, select, kinds, nothing, base)]
-    made = functools.reduce(lambda above, below: above.union(below), frames)
+    dataset = scan.dataset
+    hidden: dict[tuple[Any, ...], str] = {}
+    predicate = None
+    if where is not None:
+        scan = scan.where(where)
+        predicate = scan.typed_predicate()
+        known = {operand.key: one for one, operand in select.items()}
+        for operand in operands_of(predicate):
+            if operand.key not in known:
+                hidden[operand.key] = known[operand.key] = f"__where_{len(hidden)}"
+                select[known[operand.key]] = operand
+        dataset = replace(dataset, files=[dataset.files[number] for number in scan.files_that_may_match()])
+    made = _whole(spark, path, dataset, select, column, version=version, timestamp=timestamp)
+    if predicate is not None:
+        made = made.where(condition(predicate, lambda operand: made[known[operand.key]])).drop(*hidden.values())
     if name is not None:
         made.createOrReplaceTempView(name)
     return made
 
 
-# Which files there are
+def _whole(
+    spark: SparkSession, path: Source, dataset: Dataset, select: Mapping[str, Operand], column: str | None, **moment: Any
+) -> DataFrame:
+    """All rows of the files."""
+    for operand in select.values():
+        if operand.type is not None:
+            spark_type(operand.type, hint="cast it to another type, or leave the type out for a variant")
+    found = [file for file in dataset.files if file.deleted is None]
+    folders = {one for file in found for one in file.partitions}
+    partitions = frozenset(operand.column or "" for operand in select.values() if operand.path is None) & folders
+    facts = _facts(spark, found, select, column, partitions)
+    uris = uris_of(path, found)
+    base = base_of(uris) if partitions else None
+    if dataset.schema is None:
+        kinds = _ordinary_types(spark, select, facts, uris, partitions, base, column)
+    else:
+        kinds = {field.name: field.dataType for field in spark_schema_of(dataset.schema)}
+    if not all(one.shape.is_native for one in facts):
+        spark.conf.set(_CONF, "true")
+    nothing = _types_of_keys(select, facts)
+    frames = [frame for group in _groups(facts, uris) for frame in _frames(spark, group, select, kinds, nothing, base)]
+    if len(found) < len(dataset.files):
+        frames.append(_of_files_with_deleted_rows(spark, path, dataset, select, column, moment))
+    if not frames:
+        return spark.createDataFrame([], types.StructType([_field(name, operand, kinds) for name, operand in select.items()]))
+    return functools.reduce(lambda above, below: above.union(below), frames)
 
 
-def _files(source: Source) -> list[tuple[FoundFile, str]]:
-    """The files that a source names, each with the path by which Spark knows it."""
-    if not isinstance(source, (str, os.PathLike)):
-        return [file for one in source for file in _files(one)]
-    text = os.fspath(source)
-    filesystem, there = locate(text)
-    if filesystem is None:
-        return [(found, "file://" + os.path.abspath(found.file.path)) for found in find_files(source)]
-    uri = text.partition("?")[0]
-    if not uri.endswith(there):
-        raise UnsupportedTypeError(f"expected a URI that Spark and pyarrow understand alike, got {text!r}")
-    before = uri[: len(uri) - len(there)]
-    return [(found, before + found.file.path) for found in find_files(source)]
+def _field(name: str, operand: Operand, kinds: Mapping[str, types.DataType]) -> types.StructField:
+    if operand.type is not None:
+        return types.StructField(name, spark_type(operand.type))
+    return types.StructField(name, types.VariantType() if operand.path is not None else kinds[operand.column or ""])
 
 
-def _base(uris: Sequence[str]) -> str:
-    """The folder in which the partitions begin: that of the last name=value folders which follow each other."""
-    bases = set()
-    for uri in uris:
-        folders = uri.split("/")[:-1]
-        end = next((k for k in range(len(folders), 0, -1) if _is_partition(folders[k - 1])), None)
-        while end is not None and _is_partition(folders[end - 1]):
-            end -= 1
-        bases.add("/".join(folders[:end]))
-    if len(bases) != 1:
-        raise UnsupportedTypeError(f"expected partitions below one folder, got {len(bases)}: {', '.join(sorted(bases)[:3])}")
-    return bases.pop()
-
-
-def _is_partition(folder: str) -> bool:
-    return "=" in folder[1:]
-
-
-def _read(spark: SparkSession, uris: Sequence[str], base: str | None, schema: types.StructType | None = None) -> DataFrame:
-    reader = spark.read if base is None else spark.read.option("basePath", base)
-    if schema is not None:
-        reader = reader.schema(schema)
-    # What looks like a glob is a name here.
-    return reader.parquet(*(_GLOB.sub(r"\\\1", uri) for uri in uris))
+def _of_files_with_deleted_rows(
+    spark: SparkSession, path: Source, dataset: Dataset, select: Mapping[str, Operand], column: str | None, moment: Mapping[str, Any]
+) -> DataFrame:
+    """The rows of files some of whose rows are deleted, which Spark's native reader does not know: by the data source."""
+    names = [found.file.path for found in dataset.files if found.deleted is not None]
+    table = path if isinstance(path, (str, os.PathLike)) else path[0]
+    reader = spark.read.format("varquet").option("path", os.fspath(table)).option("files", json.dumps(names))
+    reader = reader.option("select", json.dumps({name: operand.text() for name, operand in select.items()}))
+    options = {"column": column, **moment}
+    return reader.options(**{key: str(value) for key, value in options.items() if value is not None}).load()
 
 
 # What their footers say
@@ -169,7 +186,7 @@ def _ordinary_types(
     def schema_of(uri: str | None) -> types.StructType:
         """The schema of a file, or of all with their partitions."""
         if uri not in known:
-            known[uri] = (_read(spark, uris, base) if uri is None else _read(spark, [uri], None)).schema
+            known[uri] = (read_files(spark, uris, base) if uri is None else read_files(spark, [uri], None)).schema
         return known[uri]
 
     kinds: dict[str, types.DataType] = {}
@@ -253,7 +270,7 @@ def _frames(
         for reading in paths:
             if not isinstance(tree.get(reading.position[0]), types.DataType):
                 put(tree, reading.position, types.VariantType())
-    frame = _read(spark, group.uris, base, struct_of(tree))
+    frame = read_files(spark, group.uris, base, struct_of(tree))
 
     def selected(*, with_residuals: bool) -> list[Column]:
         made: list[Column] = []

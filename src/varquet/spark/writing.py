@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from varquet.layouts.shredding import LayoutName
 from varquet.parquet.sources import DuplicateKeys
 from varquet.parquet.writer import ROW_GROUP_ROWS
-from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
-from varquet.profiles.profiling import Counting, variants_of
-from varquet.profiles.profiling import profile as profile_here
-from varquet.spark.jobs import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob, named_columns, plan_of, settings_of
-from varquet.spark.parsing import Parsing
 from varquet.spark.profiling import profile
-from varquet.spark.tasks import run_over
-from varquet.tables.directory import DirectoryTable, Table
-from varquet.tables.folder import Folder
+from varquet.spark.tasks import run_numbered, run_over
 from varquet.tables.jobs import Job
-from varquet.tables.quarantine import QuarantineWriter
-from varquet.tables.writing import FILE_BYTES, Settings, TableWriter
+from varquet.tables.opening import TableKind, open_table
+from varquet.tables.parts import write_part
+from varquet.tables.preparing import prepare
+from varquet.tables.write_job import Keys, Mode, OnError, Part, PlanLike, Report, WriteJob
+from varquet.tables.writing import FILE_BYTES
 
-__all__ = ["write", "write_part"]
-
-_ENOUGH_ROWS: Final = 16_384
+__all__ = ["write"]
 
 
 def write(
@@ -54,6 +45,9 @@ def write(
     compression: str = "zstd",
     compression_level: int | None = None,
     filesystem: Any = None,
+    table: TableKind | None = None,
+    properties: Mapping[str, str] | None = None,
+    merge_schema: bool = False,
 ) -> Report:
     """Write a DataFrame as a table of Parquet files with shredded Variants and maps, which Spark and others read.
 
@@ -80,99 +74,37 @@ def write(
         file_bytes: how large files are, about.
         row_group_rows, layout, compression, compression_level: as for `varquet.write`.
         filesystem: one of pyarrow or fsspec in which the path is; it must pickle.
+        table: "directory", a plain folder of Parquet files, or "delta"; by default what is there, and a directory where nothing is.
+        properties, merge_schema: of Delta tables: the properties of a new one; and whether columns that it has not got are added to it.
     """
-    job = WriteJob(frame.sparkSession, DirectoryTable(Folder.at(path, filesystem)), mode)
+    target = open_table(path, table, filesystem, properties=properties, merge_schema=merge_schema)
+    job = WriteJob(target, mode, functools.partial(run_numbered, frame.sparkSession))
     if job.is_ignored:
         return job.nothing()
-    given = job.recorded_plan() if plan is None else plan_of(plan)
-    named, maps = named_columns(given, json_columns, map_columns)
-    parsing = Parsing.of(frame.limit(0).toArrow().schema, named, on_error, duplicate_keys, maps)
-    changes: list[Change] = []
-    if given is None or evolve:
-        names = parsing.unplanned() if given is None else tuple(name for name in given.columns if name in parsing.profiled)
-        profiles = {name: profile(frame, name, on_error="raise" if on_error == "fail" else "null") for name in names}
-        given, changes = (Plan.from_profiles(profiles, policy, options, maps=maps), []) if given is None else given.evolve(profiles)
-    settings = settings_of(
-        parsing.schema,
-        parsing.variants,
-        partition_by,
-        sort_by,
-        plan=given,
+    on_bad: Literal["raise", "null"] = "raise" if on_error == "fail" else "null"
+    made = prepare(
+        job,
+        frame.limit(0).toArrow().schema,
+        plan,
+        lambda _, names: {name: profile(frame, name, on_error=on_bad) for name in names},
+        json_columns=json_columns,
+        map_columns=map_columns,
+        on_error=on_error,
+        duplicate_keys=duplicate_keys,
+        evolve=evolve,
+        policy=policy,
+        options=options,
+        partition_by=partition_by,
+        sort_by=sort_by,
         file_bytes=file_bytes,
         layout=layout,
         compression=compression,
         compression_level=compression_level,
         row_group_rows=row_group_rows,
     )
-    job.check(parsing.schema, settings)
 
     def work(started: Job) -> list[Part]:
-        task = functools.partial(write_part, table=job.table, job=started, settings=settings, parsing=parsing)
+        task = functools.partial(write_part, table=target, job=started, settings=made.settings, parsing=made.parsing)
         return run_over(frame, task, f"write {path}")
 
-    return job.run(work, parsing.schema, settings, given, changes)
-
-
-def write_part(
-    batches: Iterator[pa.RecordBatch],
-    number: int,
-    *,
-    table: Table,
-    job: Job,
-    settings: Settings,
-    parsing: Parsing,
-    counts: bool = False,
-) -> Part:
-    """Write the rows of one partition; it runs on an executor. Without a plan, its first rows tell how Variants are shredded.
-
-    With `counts` what is in the Variant columns is counted on the way.
-    """
-    writer: TableWriter | None = None
-    quarantine = QuarantineWriter(table, job, job.label(number))
-    part = Part()
-    counting = {name: Counting() for name in parsing.profiled if counts}
-
-    def parsed() -> Iterator[pa.RecordBatch]:
-        before = 0
-        for batch in batches:
-            found = parsing.parse(batch, f"partition {number}", before)
-            before += batch.num_rows
-            found.count(part, quarantine)
-            for name, column in counting.items():
-                column.add(variants_of(found.rows.column(name), found.rows.schema.field(name)))
-            yield found.rows
-
-    try:
-        rows = parsed()
-        if settings.plan is None:
-            first = _first(rows)
-            settings = replace(settings, plan=_plan_of(first, parsing))
-            rows = itertools.chain(first, rows)
-        for batch in rows:
-            if writer is None:
-                writer = TableWriter(table, job, batch.schema, settings, number)
-            writer.write(batch)
-        part.files += [] if writer is None else writer.close()
-        part.quarantine += quarantine.close()
-        part.profiles |= {name: column.profile().to_bytes() for name, column in counting.items()}
-    except BaseException:
-        quarantine.abort()
-        if writer is not None:
-            writer.abort()
-        raise
-    return part
-
-
-def _first(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """Enough rows to see what is in them."""
-    found: list[pa.RecordBatch] = []
-    while sum(batch.num_rows for batch in found) < _ENOUGH_ROWS and (batch := next(batches, None)) is not None:
-        found.append(batch)
-    return found
-
-
-def _plan_of(batches: Sequence[pa.RecordBatch], parsing: Parsing) -> Plan:
-    if not batches:
-        return Plan({})
-    columns = {name: pa.chunked_array([batch.column(name) for batch in batches]) for name in parsing.unplanned()}
-    return Plan.from_profiles({name: profile_here(column, threads=1) for name, column in columns.items()}, maps=parsing.maps)
+    return job.run(work, made.parsing.schema, made.settings, made.plan, made.changes)

@@ -19,80 +19,32 @@ import contextlib
 import json
 import posixpath
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
 
-from varquet.errors import VarquetError
+import pyarrow as pa
+
+from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.layouts.shredding import LayoutName
+from varquet.parquet.files import DataFile
+from varquet.parquet.folder import Entry, Folder
 from varquet.parquet.hive import partitions_of
-from varquet.parquet.listing import is_hidden
-from varquet.tables.folder import Entry, Folder
-from varquet.tables.jobs import IDLE_SECONDS, Job, end, is_alive
+from varquet.parquet.listing import LOG, is_hidden
+from varquet.parquet.plans import PinnedSchemas
+from varquet.parquet.positions import Position
+from varquet.parquet.reader import OpenFile
+from varquet.schema import ShreddingSchema
+from varquet.tables.base import QUARANTINE, Commit, TableSchema
+from varquet.tables.jobs import IDLE_SECONDS, Job, batch_path, end, is_alive
 
-__all__ = ["QUARANTINE", "DirectoryTable", "Replace", "StagedFile", "Table"]
+__all__ = ["DirectoryTable"]
 
 _OURS: Final = "_varquet"
 _PLAN: Final = f"{_OURS}/plan.json"
 _JOURNAL: Final = "commit.json"
 _STAGED: Final = ".staged"
 _GONE: Final = "gone-"
-_DELTA: Final = "_delta_log"
-QUARANTINE: Final = "_quarantine"
-
-Replace: TypeAlias = Literal["nothing", "all", "partitions", "batch"]
-"""Which files go when others come: none, all, those in the same partitions, or those of a batch that is written again."""
-
-
-@dataclass(frozen=True, slots=True)
-class StagedFile:
-    """A file that is complete, and not in its place yet."""
-
-    staged: str
-    path: str
-    """Where it belongs. Both paths begin in the table."""
-    rows: int
-    size: int
-    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """For each shredded path how many values are in its typed column, and how many beside it."""
-
-
-class Table(Protocol):
-    """What those who write ask of a table, whatever its format."""
-
-    @property
-    def folder(self) -> Folder:
-        """Where its files are."""
-
-    def begin(self) -> Job:
-        """Clear up behind jobs that have died, and begin another one."""
-
-    def open(self, job: Job) -> None:
-        """Let the tasks of a job write, until it is committed or aborted."""
-
-    def staged(self, job: Job, path: str) -> str:
-        """Where a job writes the file that belongs at a path."""
-
-    def make_room(self, job: Job, staged: str) -> None:
-        """Make sure that a task can write a local file there; an error if the job is over."""
-
-    def commit(
-        self, job: Job, files: Sequence[StagedFile], replace: Replace = "nothing", *, batch: str = "", plan: str | None = None
-    ) -> list[str]:
-        """Put the files of a job in place; the paths of those that went for them.
-
-        Args:
-            batch: what the names of all files of the batch have in them, where that is what is replaced.
-            plan: the plan that the table has from now on, as JSON.
-        """
-
-    def abort(self, job: Job) -> None:
-        """Leave nothing of a job."""
-
-    def plan(self) -> str | None:
-        """The plan that is recorded in the table, as JSON."""
-
-    def is_empty(self) -> bool:
-        """Whether it has no data, or does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +57,46 @@ class DirectoryTable:
         """The files that engines read."""
         return [entry for entry in self.folder.entries() if _is_data(entry.path)]
 
-    def is_empty(self) -> bool:
-        """Whether it has no data, or does not exist."""
-        return not self.data_files()
+    def has_data(self) -> bool:
+        """Whether there are files in it."""
+        return bool(self.data_files())
+
+    @property
+    def keeps_schema(self) -> bool:
+        """Whether it knows its columns without a file: no."""
+        return False
+
+    def row_schema(self, schema: pa.Schema) -> pa.Schema:
+        """The types in which rows of a schema are stored: its own."""
+        return schema
+
+    def allowed(self, plan: PinnedSchemas | None) -> PinnedSchemas | None:
+        """The plan by which files are written where this one is asked for: itself."""
+        return plan
+
+    def about(self, file: DataFile, schema: pa.Schema, shredded: Mapping[Position, ShreddingSchema]) -> str | None:
+        """What is recorded of a file besides it: nothing."""
+        return None
+
+    def check(self, schema: TableSchema, layout: LayoutName = "parquet", *, is_replaced: bool) -> None:
+        """An error if rows of a schema do not fit to what is in the table already."""
+        existing = self.data_files()
+        if not existing or is_replaced:
+            return
+        first = existing[0].path
+        there = OpenFile(self.folder.file(first)).schema
+        stored = [field.name for field in schema.stored]
+        if there.names != stored:
+            raise UnsupportedTypeError(
+                f"expected the columns of {self.folder.path}, which are {', '.join(there.names)}, got {', '.join(stored)}",
+                hint="mode='overwrite' replaces the table",
+            )
+        partitions = tuple(partitions_of(first))
+        if partitions != tuple(field.name for field in schema.partitions):
+            raise UnsupportedTypeError(
+                f"expected the partitions of {self.folder.path}, which are {', '.join(partitions) or 'none'}, "
+                f"got {', '.join(field.name for field in schema.partitions) or 'none'}"
+            )
 
     def plan(self) -> str | None:
         """The plan that is recorded in the table, as JSON."""
@@ -116,7 +105,7 @@ class DirectoryTable:
 
     def begin(self) -> Job:
         """Clear up behind jobs that have died, and begin another one."""
-        if self.folder.exists(_DELTA):
+        if self.folder.exists(LOG):
             raise VarquetError(
                 f"expected a plain folder of Parquet files, got {self.folder.path}, which is a Delta table",
                 hint="files that its log does not name would not be seen",
@@ -140,20 +129,14 @@ class DirectoryTable:
         """Where a job writes the file that belongs at a path; not with the ending of Parquet files, which globs would find."""
         return f"{_OURS}/{job.folder}/{path}{_STAGED}"
 
-    def commit(
-        self,
-        job: Job,
-        files: Sequence[StagedFile],
-        replace: Replace = "nothing",
-        *,
-        batch: str = "",
-        plan: str | None = None,
-    ) -> list[str]:
+    def commit(self, job: Job, commit: Commit) -> list[str]:
         """Put the files of a job in place; the paths of those that went for them."""
-        added = {file.path for file in files}
-        goes = _replaced(replace, batch, files)
+        mark = None if commit.batch is None else f"-{commit.batch[0]}-{commit.batch[1]}-"
+        files = [(file.staged, file.path if mark is None else batch_path(file.path, mark)) for file in commit.files]
+        added = {path for _, path in files}
+        goes = _replaced(commit, mark)
         removed = [entry.path for entry in self.folder.entries() if entry.path not in added and goes(entry.path)] if goes else []
-        journal = {"add": [[file.staged, file.path] for file in files], "remove": removed, "plan": plan}
+        journal = {"add": files, "remove": removed, "plan": commit.plan}
         self.folder.write(f"{_OURS}/{job.folder}/{_JOURNAL}", json.dumps(journal, ensure_ascii=False).encode())
         try:
             self._finish(job.folder, journal)
@@ -191,6 +174,10 @@ class DirectoryTable:
             with contextlib.suppress(Exception):
                 self._finish(job.folder, json.loads(journal))
             return
+        self.close(job)
+
+    def close(self, job: Job) -> None:
+        """Delete the folder of a job, and the others that it has made for that."""
         self._drop(job.folder)
         for made in (_OURS, ""):
             self.folder.delete_empty(made)
@@ -235,15 +222,15 @@ class DirectoryTable:
         return found
 
 
-def _replaced(replace: Replace, batch: str, files: Sequence[StagedFile]) -> Callable[[str], bool] | None:
+def _replaced(commit: Commit, mark: str | None) -> Callable[[str], bool] | None:
     """Which paths of a table go; None if none does."""
-    if replace == "all":
+    if commit.replace == "all":
         return lambda path: _is_data(path) or path.startswith(f"{QUARANTINE}/")
-    if replace == "partitions":
-        partitions = [partitions_of(file.path) for file in files if _is_data(file.path)]
+    if commit.replace == "partitions":
+        partitions = [partitions_of(file.path) for file in commit.files if _is_data(file.path)]
         return lambda path: _is_data(path) and partitions_of(path) in partitions
-    if replace == "batch":
-        return lambda path: batch in posixpath.basename(path) and not path.startswith(f"{_OURS}/")
+    if mark is not None:
+        return lambda path: mark in posixpath.basename(path) and not path.startswith(f"{_OURS}/")
     return None
 
 

@@ -7,6 +7,7 @@ has written but not committed is in a folder of that name.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 import time
@@ -14,10 +15,11 @@ import urllib.parse
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["IDLE_SECONDS", "Job", "end", "is_alive"]
+__all__ = ["IDLE_SECONDS", "Job", "batch_path", "end", "is_alive"]
 
 IDLE_SECONDS: Final = 24 * 3600
 """A job that has changed nothing for so long is over, where nobody can tell otherwise."""
+_LABEL: Final = re.compile(r"(part-\d{5,})-[0-9a-f]{16}-(?=[0-9a-f]{8}[^/]*$)")
 _ENDED: Final[set[str]] = set()
 """The jobs of this process that are over, while it goes on."""
 
@@ -56,6 +58,11 @@ class Job:
         if not at or len(parts) != 3 or not (parts[1].isdigit() and parts[2].isdigit()):
             return None
         return cls(token, urllib.parse.unquote(parts[0]), int(parts[1]), int(parts[2]))
+
+
+def batch_path(path: str, mark: str) -> str:
+    """The path of a job's file as a file of a batch, which has the same name whenever it is written."""
+    return _LABEL.sub(lambda found: found[1] + mark, path, count=1)
 
 
 def end(job: Job) -> None:

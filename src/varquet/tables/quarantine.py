@@ -23,10 +23,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from varquet.columns.ndjson import Lines
+from varquet.parquet.folder import Folder
 from varquet.parquet.json_rows import json_objects
 from varquet.parquet.sources import Refused
-from varquet.tables.directory import QUARANTINE, StagedFile, Table
-from varquet.tables.folder import Folder
+from varquet.tables.base import QUARANTINE, StagedFile, Table
 from varquet.tables.jobs import Job
 
 __all__ = ["QuarantineWriter", "bad_lines", "bad_texts", "number_lines"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,11 +20,12 @@ from varquet.layouts.casts import cast_typed, cast_value
 from varquet.layouts.map_entries import lookup
 from varquet.layouts.map_keys import key_of
 from varquet.layouts.shredding import LayoutName
+from varquet.parquet.files import DataFile
 from varquet.parquet.hive import partition_folder
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.writer import ROW_GROUP_ROWS, FileWriter
 from varquet.paths import Path
-from varquet.tables.directory import StagedFile, Table
+from varquet.tables.base import StagedFile, Table, TableSchema
 from varquet.tables.jobs import Job
 
 __all__ = ["FILE_BYTES", "Key", "Settings", "TableWriter"]
@@ -52,6 +54,12 @@ class Key:
         if self.path is not None:
             return extract(values, self.path, self.type or pa.string(), threads=1)
         return values if self.type is None else cast_typed(plain(values), self.type)
+
+    def stored_type(self, schema: pa.Schema) -> pa.DataType:
+        """The type of the values for rows of a schema."""
+        if self.type is not None:
+            return self.type
+        return pa.string() if self.path is not None else schema.field(self.column).type
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +100,12 @@ class Settings:
             raise UnsupportedTypeError(f"expected a column that does not partition the table, got only {', '.join(schema.names)}")
         return pa.schema(kept, schema.metadata)
 
+    def columns(self, schema: pa.Schema) -> TableSchema:
+        """The columns of the table for rows of a schema."""
+        partitions = tuple(pa.field(key.name, key.stored_type(schema)) for key in self.partition_by)
+        order = (*schema.names, *(key.name for key in self.partition_by if key.path is not None))
+        return TableSchema(self.stored(schema), partitions, order)
+
 
 class TableWriter:
     """Part of a job that writes a table: takes batches, and gives the files that it has made of them."""
@@ -102,7 +116,9 @@ class TableWriter:
         self.settings = settings
         self.keeps_empty = keeps_empty
         """Whether a file without rows is one."""
-        self.schema = settings.stored(schema)
+        self.rows = table.row_schema(schema)
+        self.is_cast = not self.rows.equals(schema)
+        self.schema = settings.stored(self.rows)
         self.label = job.label(part)
         self.count = 0
         self.parts: dict[str, _Part] = {}
@@ -110,6 +126,8 @@ class TableWriter:
 
     def write(self, batch: pa.RecordBatch | Callable[[], pa.RecordBatch]) -> None:
         """Take a batch, or what makes one."""
+        if self.is_cast:
+            batch = functools.partial(self._stored, batch)
         if not self.settings.partition_by and not self.settings.sort_by:
             self._part("").write(batch)
             return
@@ -117,6 +135,14 @@ class TableWriter:
         for folder, some in self._partitioned(rows):
             self._part(folder).write(some)
         self._make_room()
+
+    def _stored(self, batch: pa.RecordBatch | Callable[[], pa.RecordBatch]) -> pa.RecordBatch:
+        """A batch with the types that the table has; an error if a value would not be the same."""
+        given = batch if isinstance(batch, pa.RecordBatch) else batch()
+        columns = [
+            column if column.type == field.type else column.cast(field.type) for column, field in zip(given.columns, self.rows, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self.rows)
 
     def _part(self, folder: str) -> _Part:
         if folder not in self.parts:
@@ -231,6 +257,7 @@ class _Part:
         table, staged = self.above.table, self.above.table.staged(self.above.job, self.path)
         is_kept = writer.written.rows > 0 or self.above.keeps_empty
         counts = writer.counts() if is_kept else {}
+        about = table.about(DataFile(self.local), writer.source, writer.shredded) if is_kept else None
         if not is_kept:
             os.unlink(self.local)
         elif table.folder.filesystem is not None:
@@ -238,7 +265,7 @@ class _Part:
         if table.folder.filesystem is not None:
             os.rmdir(os.path.dirname(self.local))
         if is_kept:
-            self.above.done.append(StagedFile(staged, self.path, writer.written.rows, writer.written.size, counts))
+            self.above.done.append(StagedFile(staged, self.path, writer.written.rows, writer.written.size, counts, about))
 
     def _sorted(self) -> pa.RecordBatch:
         """All rows that wait, in order; nulls come last."""

@@ -14,9 +14,10 @@ import pytest
 
 import varquet as vq
 from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.parquet.folder import Folder
 from varquet.profiles.plan import ColumnPlan, Plan
-from varquet.tables.directory import DirectoryTable, StagedFile
-from varquet.tables.folder import Folder
+from varquet.tables.base import Commit, StagedFile
+from varquet.tables.directory import DirectoryTable
 from varquet.tables.jobs import Job, is_alive
 from varquet.tables.writing import Key, Settings, TableWriter
 
@@ -71,9 +72,9 @@ def test_a_task_that_is_late_leaves_nothing(table: DirectoryTable) -> None:
 def test_files_appear_when_they_are_committed(table: DirectoryTable) -> None:
     job = table.begin()
     files = stage(table, job)
-    assert table.is_empty() and files[0].rows == 1000
+    assert not table.has_data() and files[0].rows == 1000
     assert files[0].counts == {"$.id": (1000, 0), "$.kind": (1000, 0), "$.odd": (900, 100)}
-    assert table.commit(job, files, plan=PLAN.to_json()) == []
+    assert table.commit(job, Commit(files, plan=PLAN.to_json())) == []
     assert numbers(table) == list(range(1000)) and left(table) == []
     assert Plan.from_json(table.plan() or "") == PLAN
 
@@ -88,7 +89,7 @@ def test_what_is_aborted_leaves_nothing(table: DirectoryTable) -> None:
 def test_files_go_for_others(table: DirectoryTable) -> None:
     for replace, expected in (("nothing", 1000), ("nothing", 2000), ("all", 1000)):
         job = table.begin()
-        table.commit(job, stage(table, job), replace)  # type: ignore[arg-type]
+        table.commit(job, Commit(stage(table, job), replace))  # type: ignore[arg-type]
         assert len(numbers(table)) == expected
 
 
@@ -96,22 +97,22 @@ def test_partitions_go_for_their_own(table: DirectoryTable) -> None:
     key = Key("kind", "v", vq.Path.parse("$.kind"))
     job = table.begin()
     files = stage(table, job, partition_by=(key,))
-    table.commit(job, files)
+    table.commit(job, Commit(files))
     assert sorted({file.path.split("/")[0] for file in files}) == ["kind=a", "kind=b", "kind=c"]
     some = batch([line for line in LINES if '"b"' in line][:5])
     job = table.begin()
-    gone = table.commit(job, stage(table, job, some, partition_by=(key,)), "partitions")
+    gone = table.commit(job, Commit(stage(table, job, some, partition_by=(key,)), "partitions"))
     assert [path.split("/")[0] for path in gone] == ["kind=b"]
     found = vq.scan(table.folder.path).select({"kind": "kind", "id": "$.id bigint"}).table().to_pylist()
     assert len([row for row in found if row["kind"] == "b"]) == 5 and len(found) == 1000 - 333 + 5
 
 
 def test_a_batch_goes_for_itself(table: DirectoryTable) -> None:
-    for name, mark in (("one-0-x.parquet", "-0-"), ("one-1-x.parquet", "-1-"), ("one-0-y.parquet", "-0-")):
+    for number in (0, 1, 0):
         job = table.begin()
-        (file,) = stage(table, job)
-        table.commit(job, [StagedFile(file.staged, name, file.rows, file.size)], "batch", batch=mark)
-    assert sorted(entry.path for entry in table.data_files()) == ["one-0-y.parquet", "one-1-x.parquet"]
+        table.commit(job, Commit(stage(table, job), batch=("one", number)))
+    names = sorted(entry.path for entry in table.data_files())
+    assert [name[: len("part-00000-one-0-")] for name in names] == ["part-00000-one-0-", "part-00000-one-1-"]
 
 
 def dead_job() -> Job:
@@ -130,14 +131,14 @@ def test_the_next_job_clears_up_behind_a_dead_one(table: DirectoryTable) -> None
     assert not is_alive(job, 0.0) and is_alive(other, 0.0)
     table.begin()
     assert left(table) == [living[0].staged]
-    table.commit(other, living)
+    table.commit(other, Commit(living))
     assert numbers(table) == list(range(1000)) and left(table) == []
 
 
 @pytest.mark.parametrize("moved", [0, 1, 2])
 def test_the_next_job_finishes_a_commit_that_was_begun(table: DirectoryTable, moved: int) -> None:
     first = table.begin()
-    table.commit(first, stage(table, first))
+    table.commit(first, Commit(stage(table, first)))
     job = dead_job()
     files = [*stage(table, job), *stage(table, job)]
     journal = {"add": [[file.staged, file.path] for file in files], "remove": [table.data_files()[0].path], "plan": "{}"}
@@ -186,7 +187,7 @@ def test_files_end_at_their_size_and_hold_sorted_rows(table: DirectoryTable) -> 
     small = writer.close()
     assert 5 < len(small) <= 10 and sum(file.rows for file in small) == 1000
     files = stage(table, job, sort_by=(Key("odd", "v", vq.Path.parse("$.odd"), pa.int64()), Key("n", "n")), sorted_bytes=1)
-    table.commit(job, files)
+    table.commit(job, Commit(files))
     (path,) = [table.folder.full(file.path) for file in files]
     rows = vq.scan(path).select({"odd": "$.odd bigint", "n": "n"}).table()
     assert rows["odd"].to_pylist() == sorted((row for row in range(1000) if row % 10), key=int) + [None] * 100
@@ -217,7 +218,7 @@ def test_many_partitions_do_not_keep_many_files_open(table: DirectoryTable) -> N
     writer = TableWriter(table, job, rows.schema, Settings(partition_by=(Key("n", "n"),)))
     writer.write(rows)
     before = threading.active_count()
-    table.commit(job, writer.close())
+    table.commit(job, Commit(writer.close()))
     assert before < 400 and len(table.data_files()) == 1000
     assert vq.scan(table.folder.path).select({"n": "n"}).where("n = 7").count() == 1
 
@@ -243,7 +244,8 @@ def test_a_table_in_an_object_store(object_store: pafs.FileSystem) -> None:
     table = DirectoryTable(Folder.at("bucket/events", store))
     for replace in ("nothing", "nothing", "all"):
         job = table.begin()
-        table.commit(job, stage(table, job, partition_by=(Key("kind", "v", vq.Path.parse("$.kind")),)), replace)  # type: ignore[arg-type]
+        files = stage(table, job, partition_by=(Key("kind", "v", vq.Path.parse("$.kind")),))
+        table.commit(job, Commit(files, replace))  # type: ignore[arg-type]
     job = table.begin()
     stage(table, job)
     table.abort(job)

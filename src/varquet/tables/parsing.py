@@ -14,8 +14,8 @@ from varquet.parquet.maps import map_position
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.sources import FIRST_REFUSED, DuplicateKeys, Refused, bad_row, parse_texts
 from varquet.profiles.profiling import variants_of
-from varquet.spark.jobs import OnError, Part, check_on_error
 from varquet.tables.quarantine import QuarantineWriter, bad_texts
+from varquet.tables.write_job import OnError, Part, check_on_error
 
 __all__ = ["Parsed", "Parsing"]
 

@@ -11,20 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.map_keys import MapKeys
-from varquet.parquet.hive import partitions_of
-from varquet.parquet.reader import OpenFile
 from varquet.parquet.sources import FIRST_REFUSED, Refused
 from varquet.profiles.plan import Change, ColumnPlan, Plan
 from varquet.queries.expressions import Operand
 from varquet.queries.grammar import parse_operand
 from varquet.queries.scanning import name_of
 from varquet.schema import ShreddingSchema
-from varquet.spark.tasks import run_numbered
-from varquet.tables.directory import QUARANTINE, DirectoryTable, Replace, StagedFile
+from varquet.tables.base import QUARANTINE, Commit, Replace, StagedFile, Table, TableSchema
 from varquet.tables.jobs import Job, end
 from varquet.tables.quarantine import number_lines
 from varquet.tables.writing import Key, Settings, TableWriter
@@ -34,6 +30,7 @@ __all__ = ["Keys", "Mode", "OnError", "Part", "PlanLike", "Report", "WriteJob", 
 Mode: TypeAlias = Literal["append", "overwrite", "overwrite-partitions", "error", "ignore"]
 OnError: TypeAlias = Literal["quarantine", "fail", "null"]
 PlanLike: TypeAlias = "Plan | Mapping[str, ShreddingSchema | str | MapKeys | Sequence[str]]"
+Each: TypeAlias = "Callable[[Callable[[int], Any], int, str], Any]"
 Keys: TypeAlias = "str | Operand | Sequence[str | Operand] | Mapping[str, str | Operand]"
 
 _REPLACED: Final[dict[str, Replace]] = {"append": "nothing", "error": "nothing", "overwrite": "all", "overwrite-partitions": "partitions"}
@@ -54,6 +51,8 @@ class Part:
     lines: dict[tuple[int, int], int] = field(default_factory=dict)
     """How many lines there are by the numbers of a file and of a split of it."""
     profiles: dict[str, bytes] = field(default_factory=dict)
+    schema: TableSchema | None = None
+    """The columns of its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +111,23 @@ class Report:
 
 
 class WriteJob:
-    """One job that writes a table: begun, run by tasks, committed; or aborted, which leaves the table as it was.
+    """One job that writes a table: begun, run by tasks, committed; or aborted, which leaves the table as it was."""
 
-    Without a session it is committed by the process that it is in; it pickles then.
-    """
+    def __init__(self, table: Table, mode: Mode, each: Each | None = None) -> None:
+        """Begin one.
 
-    def __init__(self, spark: SparkSession | None, table: DirectoryTable, mode: Mode) -> None:
+        Args:
+            each: runs a task for the numbers below a count, wherever that is done; one after the other in this process by default.
+        """
         if mode not in (*_REPLACED, "ignore"):
             raise UnsupportedTypeError(f"expected a mode, got {mode!r}", hint=f"they are {', '.join((*_REPLACED, 'ignore'))}")
-        self.spark = spark
+        self.each = each
         self.table = table
         self.mode = mode
         self.started = time.monotonic()
         self.job = table.begin()
-        self.existing = table.data_files()
-        if mode == "error" and self.existing:
+        self.has_data = table.has_data()
+        if mode == "error" and self.has_data:
             raise UnsupportedTypeError(
                 f"expected a new table, got {table.folder.path}, which has files",
                 hint="mode='append' adds to it, mode='overwrite' replaces it",
@@ -141,7 +142,7 @@ class WriteJob:
     @property
     def is_ignored(self) -> bool:
         """Whether there is nothing to do."""
-        return self.mode == "ignore" and bool(self.existing)
+        return self.mode == "ignore" and self.has_data
 
     def nothing(self) -> Report:
         """The report of a job that had nothing to do."""
@@ -156,22 +157,7 @@ class WriteJob:
 
     def check(self, schema: pa.Schema, settings: Settings) -> None:
         """An error if rows of a schema do not fit to what is in the table already."""
-        stored = settings.stored(schema)
-        if not self.existing or self.mode == "overwrite":
-            return
-        first = self.existing[0].path
-        there = OpenFile(self.table.folder.file(first)).schema
-        if there.names != stored.names:
-            raise UnsupportedTypeError(
-                f"expected the columns of {self.table.folder.path}, which are {', '.join(there.names)}, got {', '.join(stored.names)}",
-                hint="mode='overwrite' replaces the table",
-            )
-        partitions = tuple(partitions_of(first))
-        if partitions != tuple(key.name for key in settings.partition_by):
-            raise UnsupportedTypeError(
-                f"expected the partitions of {self.table.folder.path}, which are {', '.join(partitions) or 'none'}, "
-                f"got {', '.join(key.name for key in settings.partition_by) or 'none'}"
-            )
+        self.table.check(settings.columns(schema), settings.layout, is_replaced=self.mode == "overwrite")
 
     def run(
         self, work: Callable[[Job], list[Part]], schema: pa.Schema, settings: Settings, plan: Plan, changes: Sequence[Change] = ()
@@ -190,10 +176,10 @@ class WriteJob:
             self.table.abort(self.job)
             raise
 
-    def put(self, files: Sequence[StagedFile], plan: Plan | None) -> list[str]:
+    def put(self, files: Sequence[StagedFile], plan: Plan | None, schema: TableSchema | None = None) -> list[str]:
         """Put files in place, as the mode says; the paths of those that went for them."""
         recorded = None if plan is None else plan.to_json()
-        replaced = self.table.commit(self.job, files, _REPLACED.get(self.mode, "nothing"), plan=recorded)
+        replaced = self.table.commit(self.job, Commit(files, _REPLACED.get(self.mode, "nothing"), schema, plan=recorded))
         end(self.job)
         return replaced
 
@@ -206,20 +192,19 @@ class WriteJob:
         if quarantine:
             # Lines have numbers within their splits: now that all of them are counted, they get those within their files.
             task = functools.partial(_number_lines, self.table, quarantine, before)
-            if self.spark is None:
+            if self.each is None:
                 for number in range(len(quarantine)):
                     task(number)
             else:
-                run_numbered(self.spark, task, len(quarantine), "number the lines in quarantine")
+                self.each(task, len(quarantine), "number the lines in quarantine")
         files = [file for part in parts for file in part.files]
-        if not files and not settings.partition_by and (not self.existing or self.mode == "overwrite"):
+        is_new = not self.has_data or self.mode == "overwrite"
+        if not files and not settings.partition_by and is_new and not self.table.keeps_schema:
             # So that whoever reads the table knows its columns.
             writer = TableWriter(self.table, self.job, schema, settings, keeps_empty=True)
             writer.write(pa.RecordBatch.from_pylist([], schema=schema))
             files = writer.close()
-        replaced = self.table.commit(
-            self.job, [*files, *quarantine], _REPLACED.get(self.mode, "nothing"), plan=None if plan is None else plan.to_json()
-        )
+        replaced = self.put([*files, *quarantine], plan, settings.columns(schema))
         refused = [
             one if one.line is None else dataclasses.replace(one, line=one.line + before.get(split, 0))
             for part in parts
@@ -254,7 +239,7 @@ def _lines_before(parts: Sequence[Part]) -> dict[int, int]:
     return before
 
 
-def _number_lines(table: DirectoryTable, files: Sequence[StagedFile], before: Mapping[int, int], number: int) -> None:
+def _number_lines(table: Table, files: Sequence[StagedFile], before: Mapping[int, int], number: int) -> None:
     number_lines(table.folder, files[number], before)
 
 

@@ -97,7 +97,7 @@ class Folder:
             with self.filesystem.open_output_stream(full) as file:
                 file.write(data)
             return
-        temporary = f"{full}.tmp"
+        temporary = f"{full}.{secrets.token_hex(4)}.tmp"
         with open(temporary, "wb") as local:
             local.write(data)
             local.flush()

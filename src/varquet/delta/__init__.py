@@ -1,0 +1,1 @@
+"""The log of Delta tables: what is in a table at a version, and how a version is added."""
