@@ -303,9 +303,20 @@ def clean_log(snapshot: Snapshot) -> list[str]:
     """
     if snapshot.properties.get("delta.enableExpiredLogCleanup", "true").lower() == "false":
         return []
+    files = LogFiles.of(snapshot.folder)
+    yesterday = time.time() - _DAY / 1000
+    # What commits have left that were killed.
+    gone = [entry.path for entry in files.others if entry.path.endswith(".tmp") and entry.changed < yesterday]
+    gone += _expired(snapshot, files)
+    for path in gone:
+        snapshot.folder.delete(path)
+    return gone
+
+
+def _expired(snapshot: Snapshot, files: LogFiles) -> list[str]:
+    """The commits and checkpoints that are older than the table keeps its history."""
     kept = milliseconds(snapshot.properties.get("delta.logRetentionDuration"), 30 * _DAY)
     midnight = int(time.time() * 1000 - kept) // _DAY * _DAY
-    files = LogFiles.of(snapshot.folder)
     recent = min((number for number, entry in files.commits.items() if entry.changed * 1000 > midnight), default=files.latest + 1)
     old = [number for number in files.commits if number < recent]
     checkpoints = [one.version for one in files.checkpoints if old and one.version <= max(old)]
@@ -315,8 +326,6 @@ def clean_log(snapshot: Snapshot) -> list[str]:
     gone = [entry.path for number, entry in files.commits.items() if number < first]
     gone += [path for one in files.checkpoints if one.version < first for path in one.paths]
     gone += [entry.path for entry in files.others if (number := _checksum_version(entry.path)) is not None and number < first]
-    for path in gone:
-        snapshot.folder.delete(path)
     return gone
 
 

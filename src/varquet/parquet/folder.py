@@ -7,13 +7,16 @@ import os
 import secrets
 import shutil
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow.fs as pafs
 
 from varquet.parquet.files import DataFile, locate
 
 __all__ = ["Entry", "Folder"]
+
+
+_WITHOUT_FOLDERS: Final = ("s3", "gcs", "abfs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +108,9 @@ class Folder:
         os.replace(temporary, full)
 
     def make_folder(self, path: str) -> None:
-        """Make a folder, and those that it is in."""
-        self.store.create_dir(self.full(path) or "/", recursive=True)
+        """Make a folder, and those that it is in; object stores have none, and need none."""
+        if self.store.type_name not in _WITHOUT_FOLDERS:
+            self.store.create_dir(self.full(path) or "/", recursive=True)
 
     def make_folder_of(self, path: str, *, within: str | None = None) -> None:
         """Make sure that a file can be written.

@@ -11,9 +11,10 @@ from pyspark.sql import DataFrame, SparkSession, types
 
 from varquet.errors import UnsupportedTypeError
 from varquet.parquet.files import locate
-from varquet.queries.dataset import FoundFile, Source
+from varquet.parquet.hive import partitions_of
+from varquet.queries.dataset import Dataset, FoundFile, Source
 
-__all__ = ["base_of", "read_files", "uris_of"]
+__all__ = ["base_of", "is_native", "read_files", "uris_of"]
 
 _GLOB: Final = re.compile(r"([\\*?\[\]{}])")
 
@@ -49,6 +50,14 @@ def base_of(uris: Sequence[str]) -> str:
 
 def _is_partition(folder: str) -> bool:
     return "=" in folder[1:]
+
+
+def is_native(found: FoundFile, dataset: Dataset) -> bool:
+    """Whether Spark's native reader reads a file right: no row is deleted, and its folders say what its partitions are."""
+    if found.deleted is not None:
+        return False
+    folders = partitions_of(found.file.path)
+    return all(name in folders and folders[name] == found.partitions.get(name) for name in dataset.partition_columns)
 
 
 def read_files(spark: SparkSession, uris: Sequence[str], base: str | None, schema: types.StructType | None = None) -> DataFrame:

@@ -10,10 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from varquet.delta.files import is_table
 from varquet.parquet.folder import Folder
-from varquet.parquet.hive import partitions_of
-from varquet.queries.dataset import Dataset, FoundFile, Moment, find_dataset
+from varquet.queries.dataset import FoundFile, Moment, find_dataset
 from varquet.spark.arrow import spark_schema_of
-from varquet.spark.locations import base_of, read_files, uris_of
+from varquet.spark.locations import base_of, is_native, read_files, uris_of
 from varquet.spark.map_tables import read_maps
 
 __all__ = ["read"]
@@ -52,7 +51,7 @@ def _is_delta(path: str | os.PathLike[str]) -> bool:
 def _read_delta(spark: SparkSession, path: str | os.PathLike[str], version: int | None, timestamp: Moment | None) -> DataFrame:
     dataset = find_dataset(path, version=version, timestamp=timestamp)
     assert dataset.schema is not None
-    native = [found for found in dataset.files if found.deleted is None and _has_folders(found, dataset)]
+    native = [found for found in dataset.files if is_native(found, dataset)]
     others = [found for found in dataset.files if found not in native]
     schema = spark_schema_of(dataset.schema)
     names = [f"`{name.replace('`', '``')}`" for name in dataset.schema.names]
@@ -67,12 +66,6 @@ def _read_delta(spark: SparkSession, path: str | os.PathLike[str], version: int 
     if not frames:
         return spark.createDataFrame([], schema)
     return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
-
-
-def _has_folders(found: FoundFile, dataset: Dataset) -> bool:
-    """Whether the folders of a file say what its partitions are, from which Spark takes them."""
-    folders = partitions_of(found.file.path)
-    return all(name in folders and folders[name] == found.partitions.get(name) for name in dataset.partition_columns)
 
 
 def _paths(files: Sequence[FoundFile]) -> str:

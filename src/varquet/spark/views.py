@@ -30,7 +30,7 @@ from varquet.queries.expressions import Operand, Predicate, Query, operands_of
 from varquet.queries.in_files import FilesSource
 from varquet.queries.scanning import Scan, Selection
 from varquet.spark.arrow import spark_schema_of
-from varquet.spark.locations import base_of, read_files, uris_of
+from varquet.spark.locations import base_of, is_native, read_files, uris_of
 from varquet.spark.predicates import condition
 from varquet.spark.tasks import run_numbered
 from varquet.spark.view_access import FileFacts, Reading, Shape, facts_of
@@ -115,7 +115,7 @@ def _whole(
     for operand in select.values():
         if operand.type is not None:
             spark_type(operand.type, hint="cast it to another type, or leave the type out for a variant")
-    found = [file for file in dataset.files if file.deleted is None]
+    found = [file for file in dataset.files if is_native(file, dataset)]
     folders = {one for file in found for one in file.partitions}
     partitions = frozenset(operand.column or "" for operand in select.values() if operand.path is None) & folders
     facts = _facts(spark, found, select, column, partitions)
@@ -130,7 +130,7 @@ def _whole(
     nothing = _types_of_keys(select, facts)
     frames = [frame for group in _groups(facts, uris) for frame in _frames(spark, group, select, kinds, nothing, base)]
     if len(found) < len(dataset.files):
-        frames.append(_of_files_with_deleted_rows(spark, path, dataset, select, column, moment))
+        frames.append(_of_other_files(spark, path, dataset, select, column, moment))
     if not frames:
         return spark.createDataFrame([], types.StructType([_field(name, operand, kinds) for name, operand in select.items()]))
     return functools.reduce(lambda above, below: above.union(below), frames)
@@ -142,11 +142,11 @@ def _field(name: str, operand: Operand, kinds: Mapping[str, types.DataType]) -> 
     return types.StructField(name, types.VariantType() if operand.path is not None else kinds[operand.column or ""])
 
 
-def _of_files_with_deleted_rows(
+def _of_other_files(
     spark: SparkSession, path: Source, dataset: Dataset, select: Mapping[str, Operand], column: str | None, moment: Mapping[str, Any]
 ) -> DataFrame:
-    """The rows of files some of whose rows are deleted, which Spark's native reader does not know: by the data source."""
-    names = [found.file.path for found in dataset.files if found.deleted is not None]
+    """The rows of files that Spark's native reader does not read right: by the data source."""
+    names = [found.file.path for found in dataset.files if not is_native(found, dataset)]
     table = path if isinstance(path, (str, os.PathLike)) else path[0]
     reader = spark.read.format("varquet").option("path", os.fspath(table)).option("files", json.dumps(names))
     reader = reader.option("select", json.dumps({name: operand.text() for name, operand in select.items()}))
