@@ -23,7 +23,7 @@ from spark import Sessions, has_java
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["BENCHMARK", "candidates", "ratios"]
+__all__ = ["BENCHMARK", "bytes_read", "candidates", "ratios"]
 
 INGEST: Final = "raw JSON to a shredded table"
 PINNED: Final = "the same, pinned plan"
@@ -90,9 +90,9 @@ def _query_jobs(threads: Sequence[int], session: Sessions, frame: Callable[[int]
 
     def check(work: str, count: int) -> Facts:
         ready(count)
-        before = _bytes_read(session(count))
+        before = bytes_read(session(count))
         ask(work, count)
-        return {BYTES: float(_bytes_read(session(count)) - before)}
+        return {BYTES: float(bytes_read(session(count)) - before)}
 
     return [
         Job(work, count, partial(ask, work, count), partial(check, work, count), partial(ready, count))
@@ -101,7 +101,7 @@ def _query_jobs(threads: Sequence[int], session: Sessions, frame: Callable[[int]
     ]
 
 
-def _bytes_read(spark: SparkSession) -> int:
+def bytes_read(spark: SparkSession) -> int:
     """What the JVM has read so far: its own metric leaves out much of it."""
     jvm: Any = spark.sparkContext._jvm
     lines = Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/io").read_text().splitlines()
