@@ -22,9 +22,8 @@ import pyarrow.compute as pc
 from data import DATA, Sample, text_batches
 from files import SCHEMA, folder
 from measure import Candidate, Facts, Job, Measurement, table
-from pipeline import bytes_read
 from report import Benchmark, everything, installed, run, times
-from spark import Sessions, has_java
+from spark import Sessions, bytes_read, has_java
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,12 +18,12 @@ from data import Sample
 from files import folder
 from measure import Candidate, Facts, Job, Measurement, table
 from report import Benchmark, everything, installed, run, times
-from spark import Sessions, has_java
+from spark import Sessions, bytes_read, has_java
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-__all__ = ["BENCHMARK", "bytes_read", "candidates", "ratios"]
+__all__ = ["BENCHMARK", "candidates", "ratios"]
 
 INGEST: Final = "raw JSON to a shredded table"
 PINNED: Final = "the same, pinned plan"
@@ -99,13 +99,6 @@ def _query_jobs(threads: Sequence[int], session: Sessions, frame: Callable[[int]
         for work in _QUERIES
         for count in threads
     ]
-
-
-def bytes_read(spark: SparkSession) -> int:
-    """What the JVM has read so far: its own metric leaves out much of it."""
-    jvm: Any = spark.sparkContext._jvm
-    lines = Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/io").read_text().splitlines()
-    return int(dict(line.split(": ") for line in lines)["rchar"])
 
 
 def varquet_jobs(data: Sample, threads: Sequence[int]) -> list[Job]:

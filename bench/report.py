@@ -18,6 +18,8 @@ from typing import Any, Final
 from data import Sample, sample
 from measure import Candidate, Measurement, MeasurementError, measure, table
 
+from varquet.samples import Kind
+
 __all__ = ["UNLIKE", "Benchmark", "everything", "installed", "run", "times"]
 
 RESULTS: Final = Path(__file__).parent / "results"
@@ -38,6 +40,8 @@ class Benchmark:
     threads: str = "1,2"
     differ: Sequence[str] = ()
     """Facts in which candidates may differ."""
+    kind: Kind = Kind.EVENTS
+    """The sample that it runs on."""
 
 
 def installed(packages: Mapping[str, str]) -> list[str]:
@@ -97,7 +101,7 @@ def _versions() -> dict[str, str]:
 
 def _options(benchmark: Benchmark, arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=benchmark.description, epilog=f"Example: python bench/{benchmark.name}.py --rows 200000")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="sample events to run on (default: 1000000)")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the sample to run on (default: 1000000)")
     parser.add_argument("--passes", type=int, default=3, help="timed passes after the warm-up (default: 3)")
     parser.add_argument(
         "--threads", default=benchmark.threads, help=f"numbers of threads, separated by commas (default: {benchmark.threads})"
@@ -118,7 +122,7 @@ def _options(benchmark: Benchmark, arguments: Sequence[str] | None) -> argparse.
 def run(benchmark: Benchmark, arguments: Sequence[str] | None = None) -> int:
     """Run a benchmark; 0 if all found the same, 1 if not, 2 if it could not be run, 130 if it was interrupted."""
     options = _options(benchmark, arguments)
-    data = sample(options.rows)
+    data = sample(options.rows, kind=benchmark.kind)
     load = os.getloadavg()[0]
     try:
         measured = measure(
@@ -149,7 +153,7 @@ def run(benchmark: Benchmark, arguments: Sequence[str] | None = None) -> int:
     if options.json:
         print(json.dumps(report, indent=2))
     else:
-        size = f"{data.rows:,} sample events, {data.text_bytes / 1e6:.1f} MB of JSON text"
+        size = f"{data.rows:,} sample {data.kind}, {data.text_bytes / 1e6:.1f} MB of JSON text"
         print(f"{size}; best of {options.passes} passes; {os.cpu_count()} cores")
         print(f"load before the run {load:.1f} (others were at work if that is not near 0)\n")
         print(benchmark.as_text(rows, measured))

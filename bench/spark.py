@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Sessions", "has_java"]
+__all__ = ["Sessions", "bytes_read", "has_java"]
 
 
 def has_java() -> bool:
@@ -46,3 +47,10 @@ class Sessions:
             self.running[threads] = builder.getOrCreate()
             self.running[threads].sparkContext.setLogLevel("OFF")
         return self.running[threads]
+
+
+def bytes_read(spark: SparkSession) -> int:
+    """What the JVM has read so far: its own metric leaves out much of it."""
+    jvm: Any = spark.sparkContext._jvm
+    lines = Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/io").read_text().splitlines()
+    return int(dict(line.split(": ") for line in lines)["rchar"])

@@ -4,6 +4,9 @@ keys()            field names, among them those that trip up writers
 scalars()         a Scalar of any type, with payloads at the edges of its range
 nodes()           trees of them, narrow, wide and with values at the edges of the offset widths
 json_texts()      valid JSON texts in any dress
+map_rows()        rows of MAP<STRING, STRING>: null, empty, with absent keys, null values, odd keys
+map_types()       types that values of maps have, each with a strategy for them
+hot_keys()        keys of a map that become columns, present in the rows or not
 encodings(node)   (metadata, value) bytes that mean the node but are not what varquet would write
 """
 
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 
 from varquet.types import BY_NAME, PRIMITIVES, Family, PrimitiveType
@@ -24,9 +28,12 @@ from varquet.variant.model import Node, Scalar
 __all__ = [
     "EDGE_KEYS",
     "encodings",
+    "hot_keys",
     "json_documents",
     "json_texts",
     "keys",
+    "map_rows",
+    "map_types",
     "nodes",
     "physical",
     "scalars",
@@ -71,6 +78,39 @@ _INT64 = (-(1 << 63), -(1 << 63) + 1, -(10**9), -1000, -1, 0, 1, 999, 1000, (1 <
 def keys() -> st.SearchStrategy[str]:
     """Field names."""
     return st.sampled_from(EDGE_KEYS) | st.text(_CHARACTERS, max_size=6) | st.sampled_from(("k" * 63, "k" * 64, "k" * 300))
+
+
+_MAP_KEYS = (*EDGE_KEYS, "a,b", ",", " a", "[a", "content-type", "user-agent")
+
+
+def map_rows(values: st.SearchStrategy[Any] | None = None, *, max_size: int = 8) -> st.SearchStrategy[list[dict[str, Any] | None]]:
+    """Rows of maps, whose values are texts by default."""
+    texts = st.text(_CHARACTERS, max_size=4) | st.sampled_from(("12", "012", "true", "2026-01-02", "1.5", "2026-01-02T03:04:05Z"))
+    row = st.dictionaries(st.sampled_from(_MAP_KEYS) | keys(), st.none() | (texts if values is None else values), max_size=6)
+    return st.lists(st.none() | row, max_size=max_size)
+
+
+def map_types() -> st.SearchStrategy[tuple[pa.DataType, st.SearchStrategy[Any]]]:
+    """Types of values of maps, and values of them."""
+    numbers = st.integers(-(1 << 31), (1 << 31) - 1)
+    return st.sampled_from(
+        (
+            (pa.string(), st.text(_CHARACTERS, max_size=4)),
+            (pa.large_string(), st.text(_CHARACTERS, max_size=4)),
+            (pa.int32(), numbers),
+            (pa.float64(), st.floats(allow_nan=False)),
+            (pa.bool_(), st.booleans()),
+            (pa.binary(), st.binary(max_size=4)),
+            (pa.list_(pa.int32()), st.lists(numbers, max_size=3)),
+            (pa.struct({"x": pa.int32(), "y": pa.string()}), st.fixed_dictionaries({"x": numbers, "y": st.none() | st.just("y")})),
+            (pa.map_(pa.string(), pa.int32()), st.lists(st.tuples(keys(), numbers), max_size=2, unique_by=lambda pair: pair[0])),
+        )
+    )
+
+
+def hot_keys() -> st.SearchStrategy[list[str]]:
+    """Names of hot keys, without order or with any."""
+    return st.lists(st.sampled_from(_MAP_KEYS) | keys(), max_size=5, unique=True)
 
 
 def scalars() -> st.SearchStrategy[Scalar]:

@@ -17,6 +17,7 @@
     choose(profile, policy)       the shredding schema that a policy chooses, with the reasons for every path
     Plan                          a table's schemas, pinned; evolve adapts them to drift without ever going back and forth
     fingerprint(column)           a number for every value that is the same for equal ones
+    MapKeys                       which keys of a map become columns; maps_of_options reads them from table options
     ShreddingSchema               which paths become columns: "id bigint, user struct<name: string>"
     Variant                       one value, as a person handles it
     Path                          a singular RFC 9535 path, $.a['b.c'][0]
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from varquet.errors import (
         CastError,
         ConflictError,
+        InvalidMapError,
         InvalidVariantError,
         JsonError,
         ParquetError,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         UnsupportedTypeError,
         VarquetError,
     )
+    from varquet.layouts.map_keys import HotKey, MapKeys, maps_of_options
     from varquet.layouts.shredding import shred, unshred
     from varquet.parquet.convert import Content, ConvertedFile, convert
     from varquet.parquet.diff import Comparison, Difference, diff
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from varquet.parquet.writer import FileWriter, WrittenFile, write
     from varquet.paths import Path
     from varquet.profiles.facts import PathFacts, Profile
+    from varquet.profiles.map_types import type_keys
     from varquet.profiles.plan import Change, ColumnPlan, Drift, Plan, drift
     from varquet.profiles.policies import Choice, Decision, Options, choose
     from varquet.profiles.profiling import profile
@@ -82,9 +86,12 @@ __all__ = [
     "Difference",
     "Drift",
     "FileWriter",
+    "HotKey",
     "Inspection",
+    "InvalidMapError",
     "InvalidVariantError",
     "JsonError",
+    "MapKeys",
     "Operand",
     "Options",
     "ParquetError",
@@ -115,6 +122,7 @@ __all__ = [
     "fingerprint",
     "inspect",
     "is_variant_type",
+    "maps_of_options",
     "parse_json",
     "path",
     "profile",
@@ -123,6 +131,7 @@ __all__ = [
     "scan",
     "shred",
     "to_json",
+    "type_keys",
     "unshred",
     "validate",
     "variant_field",
@@ -145,6 +154,7 @@ _HOMES: Final = {
     "varquet.errors": (
         "CastError",
         "ConflictError",
+        "InvalidMapError",
         "InvalidVariantError",
         "JsonError",
         "ParquetError",
@@ -153,6 +163,7 @@ _HOMES: Final = {
         "UnsupportedTypeError",
         "VarquetError",
     ),
+    "varquet.layouts.map_keys": ("HotKey", "MapKeys", "maps_of_options"),
     "varquet.layouts.shredding": ("shred", "unshred"),
     "varquet.parquet.convert": ("Content", "ConvertedFile", "convert"),
     "varquet.parquet.diff": ("Comparison", "Difference", "diff"),
@@ -160,6 +171,7 @@ _HOMES: Final = {
     "varquet.parquet.reader": ("read", "read_batches"),
     "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),
     "varquet.profiles.facts": ("PathFacts", "Profile"),
+    "varquet.profiles.map_types": ("type_keys",),
     "varquet.profiles.plan": ("Change", "ColumnPlan", "Drift", "Plan", "drift"),
     "varquet.profiles.policies": ("Choice", "Decision", "Options", "choose"),
     "varquet.profiles.profiling": ("profile",),

@@ -6,6 +6,7 @@
     ├── PathError             text that is not a singular RFC 9535 path (also a ValueError)
     ├── SchemaError           text, a type or a tree that is no shredding schema (also a ValueError)
     ├── CastError             a value that cannot become the type asked for (also a ValueError)
+    ├── InvalidMapError       a map with a key twice, or one that cannot be put together (also a ValueError)
     ├── ParquetError          a file that is not Parquet, or is damaged (also a ValueError)
     ├── ConflictError         a table that others have changed meanwhile
     └── UnsupportedTypeError  a type or an argument this verb does not take (also a TypeError)
@@ -21,6 +22,7 @@ from typing import Any
 __all__ = [
     "CastError",
     "ConflictError",
+    "InvalidMapError",
     "InvalidVariantError",
     "JsonError",
     "ParquetError",
@@ -95,6 +97,10 @@ class SchemaError(VarquetError, ValueError):
 
 class CastError(VarquetError, ValueError):
     """The value cannot become the type asked for without losing its meaning."""
+
+
+class InvalidMapError(VarquetError, ValueError):
+    """The map has a key twice or a null for a key, or its columns contradict each other."""
 
 
 class ParquetError(VarquetError, ValueError):

@@ -96,7 +96,7 @@ def test_a_file_without_variants(capsys: pytest.CaptureFixture[str]) -> None:
     ("args", "message"),
     [
         (["none"], "expected a Parquet file, a folder of them or a glob, got 'none', which names none"),
-        (["rows.parquet", "--column", "x"], "expected the name of a Variant column, got 'x'. Hint: they are 'v', 'w'"),
+        (["rows.parquet", "--column", "x"], "expected the name of a Variant or shredded map, got 'x'. Hint: they are 'v', 'w'"),
     ],
 )
 def test_what_cannot_be_inspected(args: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -375,7 +375,7 @@ def test_footers_read_by_workers(spark: SparkSession, tmp_path: Path, monkeypatc
         write(tmp_path / f"{number}.parquet", ALL_DOCUMENTS, ddl)
     monkeypatch.setattr("varquet.spark.views._FEW_FILES", 0)
     compare(spark, tmp_path, [("$.id", "bigint"), ("$.user.geo", None)])
-    with pytest.raises(UnsupportedTypeError, match="expected a Variant column at 'row'"):
+    with pytest.raises(UnsupportedTypeError, match="expected Variants or maps at 'row'"):
         view(spark, tmp_path, ["row:$.id bigint"])
 
 

@@ -33,6 +33,7 @@ class PolicyChoice(enum.StrEnum):
     ICEBERG = "iceberg"
     ICEBERG_1_11 = "iceberg-1.11"
     SPARK = "spark"
+    MAP = "map"
 
 
 def analyze(
@@ -41,9 +42,12 @@ def analyze(
     ],
     column: Annotated[
         str | None,
-        typer.Option("--column", help="The column of Parquet files: JSON text or a Variant.", show_default="the only one"),
+        typer.Option("--column", help="The column of Parquet files: JSON text, a Variant or maps.", show_default="the only one"),
     ] = None,
-    policy: Annotated[PolicyChoice, typer.Option("--policy", help="Which rules choose the columns.")] = PolicyChoice.VARQUET,
+    policy: Annotated[
+        PolicyChoice | None,
+        typer.Option("--policy", help="Which rules choose the columns.", show_default="varquet; map for a column of maps"),
+    ] = None,
     hint: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,32 +56,45 @@ def analyze(
     ] = None,
     sample: Annotated[float, typer.Option("--sample", min=0.0, max=1.0, help="Count this share of the values, always the same.")] = 1.0,
     plan: Annotated[Path | None, typer.Option("--plan", help="Write the choice as a plan to this file.", show_default="nowhere")] = None,
+    typed: Annotated[
+        bool, typer.Option("--typed", help="Of maps of texts: give keys types whose texts are all exactly those of a number or the like.")
+    ] = False,
     all_paths: Annotated[bool, typer.Option("--all", help="Show all paths, also those in fewer than 1 % of the values.")] = False,
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="VARQUET_THREADS or all cores")
     ] = None,
     as_json: JsonSwitch = False,
 ) -> None:
-    """Count what is in NDJSON, JSON text or Variants, path by path, and show which paths become columns and why.
+    """Count what is in NDJSON, JSON text, Variants or maps, path by path, and show which paths or keys become columns and why.
 
     All counts are exact and do not depend on the order of the rows. Objects whose names are data (ids, hashes) are shown as one path
     with a star. The last line is the schema, as `varquet ingest --schema` takes it.
     """
+    from varquet.profiles.map_types import type_keys
     from varquet.profiles.plan import Plan
     from varquet.profiles.policies import choose
-    from varquet.profiles.profiling import profile
+    from varquet.profiles.profiling import map_column, profile
 
     out = Output.choose(as_json=as_json)
     options = _options(hint or [])
+    maps = map_column(sources, column)
+    name = column or maps or "v"
+    rules = (PolicyChoice.MAP if maps else PolicyChoice.VARQUET) if policy is None else policy
+    if typed and not maps:
+        raise VarquetError("expected a column of maps with --typed, got another one", hint="Variants have types already")
     with out.progress("counting", None) as advance:
         found = profile(sources, column, sample=sample, on_rows=advance, threads=threads)
-    choice = choose(found, policy.value, options)
+    choice = choose(found, rules.value, options)
+    pinned = Plan.from_profiles({name: found}, rules.value, options)
+    if typed:
+        pinned = type_keys(pinned, name, sources, column, threads=threads)
+        choice = dataclasses.replace(choice, schema=pinned.columns[name].schema)
     if plan is not None:
-        Plan.from_profiles({column or "v": found}, policy.value, options).save(check_new_file(plan, force=True))
+        pinned.save(check_new_file(plan, force=True))
     data = {
         "rows": found.rows,
         "nulls": found.nulls,
-        "policy": policy.value,
+        "policy": rules.value,
         "schema": choice.schema.ddl(),
         "schema_columns": choice.schema.columns,
         "digest": found.digest(),

@@ -46,6 +46,15 @@ def convert(
     plan: Annotated[
         Path | None, typer.Option("--plan", metavar="FILE", help="A pinned plan instead of --schema.", show_default="none")
     ] = None,
+    maps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="COLUMN=KEYS",
+            help="The hot keys of a column of maps: headers=content-type,user-agent; none makes it a plain map. Can be given again.",
+            show_default="those that they have",
+        ),
+    ] = None,
     json_column: Annotated[
         list[str] | None,
         typer.Option("--json-column", help="A column of JSON text that becomes a Variant; can be given again.", show_default="those known"),
@@ -61,7 +70,7 @@ def convert(
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     as_json: JsonSwitch = False,
 ) -> None:
-    """Write Parquet files again with their Variants in another layout; every value is compared with itself on the way.
+    """Write Parquet files again with their Variants and maps in another layout; every value is compared with itself on the way.
 
     The number of values and the sum of their fingerprints are printed, and recorded in the footer of each file under
     varquet.content. A value that would not be the same is an error, and leaves no file.
@@ -89,6 +98,7 @@ def convert(
             dest,
             layout.value,
             pinned if plan is None else Plan.load(plan),
+            maps=_maps(maps or []),
             json_columns=json_column or (),
             overwrite=force,
             compression=compression.value,
@@ -115,6 +125,17 @@ def convert(
         "files": [dataclasses.asdict(file) for file in converted],
     }
     out.result(data, lines)
+
+
+def _maps(texts: list[str]) -> dict[str, str]:
+    """The hot keys by column."""
+    found: dict[str, str] = {}
+    for text in texts:
+        column, equals, keys = text.partition("=")
+        if not equals:
+            raise VarquetError(f"expected a column and its hot keys, got {text}", hint="--map headers=content-type,user-agent")
+        found[column] = keys
+    return found
 
 
 def _convert_to_table(

@@ -110,7 +110,19 @@ def ingest(
     unshredded: Annotated[bool, typer.Option("--unshredded", help="Shred nothing: every value stays whole.")] = False,
     column: Annotated[
         str | None,
-        typer.Option("--column", help="The column of Parquet files to shred: JSON text or a Variant.", show_default="the only one"),
+        typer.Option(
+            "--column",
+            help="The column of Parquet files to shred: JSON text, a Variant, or maps.",
+            show_default="the only one",
+        ),
+    ] = None,
+    map_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map-column",
+            help="A further column of Parquet files: maps that get columns for their hot keys; can be given again.",
+            show_default="none",
+        ),
     ] = None,
     output_column: Annotated[
         str | None,
@@ -172,6 +184,8 @@ def ingest(
 ) -> None:
     """Write NDJSON, a column of JSON text or a Variant column as a Parquet file with a shredded Variant column.
 
+    A column of maps stays one: its hot keys get columns of their own.
+
     Without --schema or --plan the data is read twice: first to see which paths are worth a column, as `varquet analyze` does. (What
     comes from stdin cannot be, and stays whole, as with --unshredded.) Whatever the schema does not name is kept. Other columns of
     Parquet files are kept as they are. DEST appears when it is complete; inputs larger than memory are fine.
@@ -187,7 +201,7 @@ def ingest(
             out, spark, sources, dest, schema, plan, unshredded=unshredded, column=output_column or column, on_error=on_error,
             duplicate_keys=duplicate_keys, layout=layout, compression=compression, row_group_rows=row_group_rows,
             mode=ModeChoice.OVERWRITE if force else mode, partition_by=partition_by, sort_by=sort_by, evolve=evolve,
-            table=table, merge_schema=merge_schema, properties=_properties(properties),
+            map_columns=map_column or [], table=table, merge_schema=merge_schema, properties=_properties(properties),
         )  # fmt: skip
         return
     if on_error is OnError.QUARANTINE:
@@ -222,18 +236,22 @@ def ingest(
     stop = on_error is not OnError.NULL
     pinned = None
     if plan is not None:
-        pinned = planned(plan, source.column)
-        shredding = pinned.schemas[source.column]
+        pinned = planned(plan, source.column, source.schema.names)
+        shredding = pinned.columns[source.column].schema
     elif schema is None and not unshredded and source.can_be_read_again:
         with out.progress("counting", source.size) as advance:
-            shredding = choose(counted(source, stop, advance, count)).schema
+            shredding = choose(counted(source, stop, advance, count), "map" if source.is_map else "varquet").schema
+    maps = {name: _hot_keys(sources, name, count) for name in map_column or ()}
+    if source.is_map and pinned is None:
+        maps[source.column] = shredding
     found = Found(stop=stop)
     with (
         out.progress("ingesting", source.size) as advance,
         FileWriter(
             target,
             source.schema,
-            {(source.column,): shredding} if pinned is None else pinned,
+            pinned if pinned is not None else {} if source.is_map else {(source.column,): shredding},
+            maps=maps,
             overwrite=force,
             layout=layout.value,
             compression=compression.value,
@@ -290,6 +308,7 @@ def _ingest_on_spark(
     mode: ModeChoice,
     partition_by: list[str] | None,
     sort_by: list[str] | None,
+    map_columns: list[str],
     duplicate_keys: DuplicateKeys,
     layout: LayoutChoice,
     compression: Compression,
@@ -327,6 +346,7 @@ def _ingest_on_spark(
             dest,
             given,
             column=column,
+            map_columns=map_columns,
             partition_by=partition_by or (),
             sort_by=sort_by or (),
             mode=mode.value,
@@ -353,8 +373,8 @@ def _properties(given: list[str] | None) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def planned(path: Path, column: str) -> Plan:
-    """The plan of a file for one column."""
+def planned(path: Path, column: str, names: list[str]) -> Plan:
+    """The plan of a file for one column, and for the maps among the others."""
     from varquet.profiles.plan import Plan
 
     found = Plan.load(path)
@@ -362,7 +382,8 @@ def planned(path: Path, column: str) -> Plan:
         raise VarquetError(
             f"expected a plan for column {column}, got {path} with {', '.join(found.columns)}", hint="--output-column names it"
         )
-    return Plan({column: found.columns[column]}, found.step)
+    kept = {name: one for name, one in found.columns.items() if name == column or (one.is_map and name in names)}
+    return Plan(kept, found.step)
 
 
 def counted(source: Source, stop: bool, advance: Callable[[int], None], threads: int) -> Profile:
@@ -370,6 +391,16 @@ def counted(source: Source, stop: bool, advance: Callable[[int], None], threads:
     from varquet.profiles.profiling import profile_batches
 
     return profile_batches(lambda: source.columns(advance, stop=stop), threads=threads)
+
+
+def _hot_keys(sources: list[str], column: str, threads: int) -> ShreddingSchema:
+    """The hot keys of a column of maps beside the one that is shredded."""
+    from varquet.profiles.policies import choose
+    from varquet.profiles.profiling import map_column, profile
+
+    if map_column(sources, column) is None:
+        raise VarquetError(f"expected a column of maps, got {column}", hint="--column names JSON text and Variants")
+    return choose(profile(sources, column, threads=threads), "map").schema
 
 
 class Found:

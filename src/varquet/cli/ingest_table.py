@@ -9,6 +9,7 @@ from varquet.cli.ingest import Compression, DuplicateKeys, Found, LayoutChoice, 
 from varquet.cli.output import Output
 from varquet.cli.schemas import read_schema
 from varquet.columns.threads import thread_count
+from varquet.layouts.map_keys import MapKeys
 from varquet.parquet.sources import find_sources, open_source
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.plan import Change, Plan
@@ -55,18 +56,20 @@ def ingest_into_table(
         find_sources(sources), column=column, output_column=output_column, duplicate_keys=duplicate_keys.value, threads=count
     )
     stop = on_error is not OnError.NULL
+    maps = [source.column] if source.is_map else []
     given = job.recorded_plan()
     if plan is not None:
-        given = planned(plan, source.column)
+        given = planned(plan, source.column, source.schema.names)
     elif schema is not None:
-        given = plan_of({source.column: read_schema(schema)})
+        shredding = read_schema(schema)
+        given = plan_of({source.column: MapKeys.from_schema(shredding) if source.is_map else shredding})
     elif unshredded or (given is None and not source.can_be_read_again):
         given = Plan({})
     changes: list[Change] = []
     if given is None or (evolve and source.can_be_read_again):
         with out.progress("counting", source.size) as advance:
             found = {source.column: counted(source, stop, advance, count)}
-        given, changes = (Plan.from_profiles(found), []) if given is None else given.evolve(found)
+        given, changes = (Plan.from_profiles(found, maps=maps), []) if given is None else given.evolve(found)
     settings = settings_of(
         source.schema,
         (source.column,),

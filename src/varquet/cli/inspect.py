@@ -1,4 +1,4 @@
-"""`varquet inspect`: what is where in Parquet files with Variant columns."""
+"""`varquet inspect`: what is where in Parquet files with columns of Variants and shredded maps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def inspect(
     paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Parquet files, folders of them, or globs.", show_default=False)],
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", help="Look at this Variant column only; can be given again.", show_default="all Variant columns"),
+        typer.Option("--column", help="Look at this column only; can be given again.", show_default="all Variants and shredded maps"),
     ] = None,
     as_json: JsonSwitch = False,
 ) -> None:
@@ -31,7 +31,7 @@ def inspect(
 
     typed is what lies in typed_value, residual what lies in value because it has another type, null are Variant nulls, missing
     is what is not there; partial are objects of which some fields have no column. All are counted exactly, and most come
-    from the footers.
+    from the footers. Of maps with hot keys each key is shown, and what is left in the map.
     """
     from varquet.parquet.inspect import inspect as inspect_files
     from varquet.parquet.reader import files_of
@@ -45,7 +45,12 @@ def inspect(
 
 def _data(found: Inspection) -> dict[str, Any]:
     files = [{**file, "shredding": dict(file["shredding"])} for file in found.files.to_pylist()]
-    return {"paths": found.paths.to_pylist(), "files": files, "row_groups": found.row_groups.to_pylist()}
+    return {
+        "paths": found.paths.to_pylist(),
+        "files": files,
+        "row_groups": found.row_groups.to_pylist(),
+        "maps": found.maps.to_pylist(),
+    }
 
 
 def _tables(found: Inspection) -> list[Any]:
@@ -57,7 +62,8 @@ def _tables(found: Inspection) -> list[Any]:
     shown: list[Any] = [
         Text(f"{_count(len(files), 'file')}, {_count(total, 'row')}, {_count(groups, 'row group')}, {size:,} bytes"),
     ]
-    if not rows:
+    maps = found.maps.to_pylist()
+    if not rows and not maps:
         shown.append(Text("no Variant column"))
     for column in dict.fromkeys(row["column"] for row in rows):
         sizes = [group for group in found.row_groups.to_pylist() if group["column"] == column]
@@ -65,7 +71,27 @@ def _tables(found: Inspection) -> list[Any]:
         label = ", ".join(f"{part} {number:,}" for part, number in parts.items())
         shown += [Text(), Text.assemble((_printable(column), "bold"), f"  {sum(parts.values()):,} bytes ({label})")]
         shown.append(_tree([row for row in rows if row["column"] == column]))
+    for column in dict.fromkeys(row["column"] for row in maps):
+        keys = [row for row in maps if row["column"] == column]
+        shown += [Text(), Text.assemble((_printable(column), "bold"), f"  {sum(row['compressed_bytes'] for row in keys):,} bytes")]
+        shown.append(_keys(keys))
     return shown
+
+
+def _keys(rows: Sequence[dict[str, Any]]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("key", "type"):
+        table.add_column(name, overflow="fold")
+    for name in ("rows", "values", "in the residual", "bytes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        key = "(the residual)" if row["key"] is None else _printable(row["key"])
+        beside = "" if row["key"] is None else "not known" if row["beside"] is None else f"{row['beside']:,}"
+        table.add_row(*map(Text, (key, row["type"], f"{row['rows']:,}", f"{row['values']:,}", beside, f"{row['compressed_bytes']:,}")))
+    return table
 
 
 def _tree(rows: Sequence[dict[str, Any]]) -> Any:

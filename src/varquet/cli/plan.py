@@ -31,7 +31,8 @@ Data = Annotated[
 ]
 ColumnOption = Annotated[str | None, typer.Option("--column", help="The column of the plan.", show_default="the only one")]
 DataColumn = Annotated[
-    str | None, typer.Option("--data-column", help="The column of Parquet files: JSON text or a Variant.", show_default="the only one")
+    str | None,
+    typer.Option("--data-column", help="The column of Parquet files: JSON text, a Variant or maps.", show_default="the only one"),
 ]
 
 
@@ -92,7 +93,7 @@ def evolve(
         following.save(output)
     lines = [("step", f"{found.step} -> {following.step}"), ("rows", f"{profiled.rows:,}")]
     lines += [(one.kind, f"{one.path}: {one.before or '-'} -> {one.after or '-'} ({one.reason})") for one in changes]
-    data = {"step": following.step, "changes": [dataclasses.asdict(one) for one in changes], "schema": following.schemas[name].ddl()}
+    data = {"step": following.step, "changes": [dataclasses.asdict(one) for one in changes], "schema": following.columns[name].schema.ddl()}
     out.result(data, lines if changes else [*lines, ("result", "nothing changes")])
 
 

@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from varquet.columns.arrow import bitmap, validity_of
+from varquet.columns.arrow import bitmap, plain, validity_of
 from varquet.columns.extract import extract
+from varquet.errors import UnsupportedTypeError
 from varquet.layouts.shredding import unshred
 from varquet.paths import Path
 from varquet.variant.metadata import EMPTY_METADATA
 
-__all__ = ["WIDER", "cast_typed", "is_wider_decimal"]
+__all__ = ["WIDER", "cast_typed", "cast_value", "is_wider_decimal"]
 
 WIDER: Final = {
     pa.uint8(): pa.int16(),
@@ -53,6 +54,16 @@ def cast_typed(array: pa.Array, target: pa.DataType) -> pa.Array:
     children = [pa.repeat(pa.scalar(EMPTY_METADATA, pa.binary()), rows), pa.nulls(rows, pa.binary()), array]
     made = pa.StructArray.from_arrays(children, fields=fields, mask=pc.is_null(array))
     return extract(unshred(made, layout="parquet", threads=1), Path(), target, threads=1)
+
+
+def cast_value(values: pa.Array, target: pa.DataType | None) -> pa.Array:
+    """Values of a map as a type, or as they are."""
+    if target is None or values.type == target:
+        return values
+    if pa.types.is_nested(values.type):
+        raise UnsupportedTypeError(f"expected a map of single values to cast to {target}, got one of {values.type}")
+    values = plain(values)
+    return cast_typed(values.cast(pa.string()) if pa.types.is_large_string(values.type) else values, target)
 
 
 def is_wider_decimal(kind: pa.DataType, target: pa.DataType) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from varquet.columns.arrow import Column, integers_of, validity_of, variant_field
 from varquet.columns.fingerprint import fingerprint
@@ -27,8 +28,22 @@ from varquet.columns.threads import thread_count
 from varquet.columns.to_json import to_json
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.fingerprints import ShreddedColumn, fingerprint_shredded
+from varquet.layouts.map_keys import MapKeysLike
 from varquet.layouts.shredding import LAYOUTS, LayoutName, shred, shredded_type, unshred
 from varquet.parquet.footer import CONTENT_KEY, JSON_KEY, SCHEMA_KEY
+from varquet.parquet.json_rows import json_texts
+from varquet.parquet.maps import (
+    MapPositionError,
+    Maps,
+    joined_columns,
+    map_position,
+    plan_maps,
+    recorded_maps,
+    sorted_maps,
+    split_columns,
+    split_schema,
+    stored_maps,
+)
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, field_at, locate_error, positions_named, replace_type, replace_values
 from varquet.parquet.reader import OpenFile, Source, files_of, open_file
@@ -75,6 +90,7 @@ def convert(
     layout: TargetLayout = "parquet",
     plan: Plan | None = None,
     *,
+    maps: Maps | None = None,
     json_columns: Sequence[str | Position] = (),
     overwrite: bool = False,
     compression: str = "zstd",
@@ -84,7 +100,7 @@ def convert(
     on_rows: Callable[[int], None] | None = None,
     threads: int | None = None,
 ) -> list[ConvertedFile]:
-    """Write Parquet files again with their Variants in another layout, and make sure that no value changes.
+    """Write Parquet files again with their Variants and maps in another layout, and make sure that no value changes.
 
     Every row is compared with itself: the fingerprint of its value as it was read with that of the columns about to be
     written. A difference is an error, and leaves no file. The number of values and the sum of their fingerprints stand in the
@@ -98,6 +114,8 @@ def convert(
             dates and strings, is an error.
         plan: a Plan, or the shredding schema of each Variant column by name, or one for the only one; columns without keep what
             they have.
+        maps: the hot keys of columns of maps, see `write`; an empty list makes them plain maps. By default those of the plan, and of
+            other columns those that they have; without typed columns there are none.
         json_columns: columns of JSON text that are to become Variants; those that `convert` made are known.
         overwrite: replace existing files; without it that is an error.
         compression, compression_level, row_group_rows, row_group_bytes: as for `write`.
@@ -118,7 +136,7 @@ def convert(
         "threads": thread_count(threads),
     }
     # All of them are looked at before the first is written.
-    conversions = [_Conversion(path, target, layout, plan, json_columns) for path, target in pairs]
+    conversions = [_Conversion(path, target, layout, plan, maps, json_columns) for path, target in pairs]
     for conversion in conversions:
         if conversion.target.exists() and not overwrite:
             raise UnsupportedTypeError(
@@ -205,7 +223,13 @@ class _Conversion:
     """One file on its way."""
 
     def __init__(
-        self, path: str, target: FilePath, layout: TargetLayout, plan: Plan | None, json_columns: Sequence[str | Position]
+        self,
+        path: str,
+        target: FilePath,
+        layout: TargetLayout,
+        plan: Plan | None,
+        maps: Maps | None,
+        json_columns: Sequence[str | Position],
     ) -> None:
         self.path = path
         self.target = target
@@ -224,10 +248,17 @@ class _Conversion:
             for position, source, found in _columns(self.file, json_columns)
         ]
         self.is_json = layout == "json"
-        self.logical, self.physical = self.file.physical, self.file.physical
+        self.logical, self.physical = self.file.joined, self.file.joined
         for step in self.steps:
             self.logical = _changed(self.logical, step.position, self.logical_field)
             self.physical = _changed(self.physical, step.position, functools.partial(self.stored_field, step))
+        hot = {} if layout in ("unshredded", "json") else _hot_keys(self.file, plan)
+        self.maps = plan_maps(self.logical, {**hot, **{map_position(name, self.logical): keys for name, keys in (maps or {}).items()}})
+        self.stored = split_schema(self.physical, self.maps)
+        # How what is about to be written is put together again, to be compared with what was read.
+        nothing = {position: [0] * len(keys) for position, keys in self.maps.items()}
+        self.stored_maps = stored_maps(self.stored, recorded_maps(self.maps, nothing), {})
+        self.beside: list[dict[Position, list[int]]] = []
         self.sums = {step.position: 0 for step in self.steps}
         self.values = {step.position: 0 for step in self.steps}
         self.lock = threading.Lock()
@@ -246,13 +277,15 @@ class _Conversion:
         schemas: dict[str | Position, ShreddingSchema | str] = {}
         if not self.is_json:
             schemas |= {step.position: step.schema for step in self.steps}
-        with FileWriter(self.target, self.logical, schemas, layout=self.layout, is_shredded=True, **options) as writer:
+        with FileWriter(self.target, self.logical, schemas, maps=self.maps, layout=self.layout, is_shredded=True, **options) as writer:
             before = 0
             for batch in self.file.stored_batches(BATCH_ROWS):
-                writer.write(functools.partial(self.convert, batch.select(self.physical.names), before))
+                writer.write(functools.partial(self.convert, batch, before))
                 before += batch.num_rows
                 on_rows(batch.num_rows)
             writer.finish()
+            for beside in self.beside:
+                writer.count_beside(beside)
             expected = self.file.file.metadata.num_rows
             if writer.rows != expected:
                 raise VarquetError(f"expected {expected} rows of {self.path!r}, got {writer.rows}", hint=_REPORT)
@@ -265,15 +298,39 @@ class _Conversion:
         return ConvertedFile(self.path, str(self.target), writer.written.rows, writer.written.size, contents)
 
     def convert(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
-        columns = list(batch.columns)
+        columns = self.file.join_maps(batch, before)
         for step in self.steps:
-            index = self.physical.get_field_index(step.position[0])
+            name = step.position[0]
             change = functools.partial(self.change, step, before)
-            columns[index] = replace_values(columns[index], self.physical.field(index).type, step.position[1:], change)
-        columns = [
-            column if column.type == field.type else column.cast(field.type) for column, field in zip(columns, self.physical, strict=True)
+            columns[name] = replace_values(columns[name], self.physical.field(name).type, step.position[1:], change)
+        columns = self.split(columns, before)
+        made = [
+            columns[field.name] if columns[field.name].type == field.type else columns[field.name].cast(field.type) for field in self.stored
         ]
-        return pa.RecordBatch.from_arrays(columns, schema=self.physical)
+        return pa.RecordBatch.from_arrays(made, schema=self.stored)
+
+    def split(self, columns: dict[str, pa.Array], before: int) -> dict[str, pa.Array]:
+        """The columns with their maps taken apart, which are put together once more to see that they are the same."""
+        try:
+            made, beside = split_columns(columns, self.stored, self.maps)
+            again = joined_columns(made, self.physical, self.stored_maps)
+        except MapPositionError as failure:
+            raise locate_error(failure.error, failure.position, before, f" of {self.path!r}") from None
+        for name in {position[0] for position in self.maps}:
+            field = self.physical.field(name)
+            one, other = (sorted_maps(array, field.with_type(array.type)) for array in (columns[name], again[name]))
+            if not one.equals(other):
+                # Arrow says that NaN is not NaN.
+                differs = np.flatnonzero(np.asarray(pc.not_equal(json_texts(one, field), json_texts(other, field))))
+                if len(differs):
+                    raise VarquetError(
+                        f"column {name!r} of {self.path!r}: expected the same map, got another one",
+                        row=before + int(differs[0]),
+                        hint=_REPORT,
+                    )
+        with self.lock:
+            self.beside.append(beside)
+        return made
 
     def change(self, step: _Step, before: int, array: pa.Array) -> pa.Array:
         try:
@@ -286,6 +343,14 @@ class _Conversion:
             self.sums[step.position] = (self.sums[step.position] + total) % (1 << 64)
             self.values[step.position] += int(np.count_nonzero(valid))
         return made
+
+
+def _hot_keys(file: OpenFile, plan: Plan | None) -> dict[Position, MapKeysLike]:
+    """The hot keys that the maps of a file have, or get by a plan."""
+    found: dict[Position, MapKeysLike] = {position: one.keys for position, one in file.maps.items() if one.form != "shared"}
+    for name, keys in () if plan is None or isinstance(plan, (str, ShreddingSchema, Mapping)) else plan.maps.items():
+        found[map_position(name, file.joined)] = keys
+    return found
 
 
 def _columns(

@@ -22,6 +22,7 @@ from varquet.columns.fingerprint import fingerprint
 from varquet.columns.parse_json import parse_json
 from varquet.errors import JsonError, UnsupportedTypeError
 from varquet.parquet.json_rows import json_texts
+from varquet.parquet.maps import sorted_maps
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.reader import Source, files_of, open_file
 from varquet.paths import Path
@@ -92,8 +93,8 @@ def diff(
     """Compare two datasets row by row, whatever layout, types of numbers, row groups and files each has its values in.
 
     Equal are values that mean the same (`Variant.__eq__`): 1 and 1.00, objects in any order of their fields; not 1 and 1e0, nor
-    null and nothing. A column of JSON text on one side is read as Variants where the other side has Variants. The rows of a
-    dataset are those of its files in the order of their names.
+    null and nothing. Maps are equal whatever the order of their entries. A column of JSON text on one side is read as Variants
+    where the other side has Variants. The rows of a dataset are those of its files in the order of their names.
 
     Args:
         left, right: a file, a folder (all *.parquet in it and below), a glob, or several of them.
@@ -226,6 +227,7 @@ class _Found:
             bad = np.flatnonzero((valid != its_valid) | ((valid == 1) & (integers_of(one) != integers_of(other))))
             describe: Callable[[int], Iterator[_Shown]] = functools.partial(_different_paths, variants)
         else:
+            arrays = sorted_maps(arrays[0], fields[0]), sorted_maps(arrays[1], fields[1])
             texts = [json_texts(array, field, self._text) for array, field in zip(arrays, fields, strict=True)]
             bad = np.flatnonzero(np.asarray(pc.not_equal(*texts)))
             describe = functools.partial(_different_texts, arrays, fields)

@@ -35,6 +35,7 @@ from varquet.layouts.nested import Form
 from varquet.layouts.primitives import typed_kind
 from varquet.layouts.shredding import LAYOUTS
 from varquet.parquet.footer import read_footer
+from varquet.parquet.inspect_maps import MAPS, MapCounts, map_places
 from varquet.parquet.levels import Chunk, Place, RowGroup, list_element, places, read_row_groups
 from varquet.parquet.positions import Position
 from varquet.parquet.reader import Source, files_of, open_file
@@ -102,19 +103,29 @@ class Inspection:
     """path, rows, row_groups, size, created_by, shredding (the DDL of each Variant column)."""
     row_groups: pa.Table
     """file, row_group, column, rows, and the bytes of all metadata, value and typed_value columns of that Variant column."""
+    maps: pa.Table
+    """One row for each hot key of each column of maps, and before them one with no key for the residual.
+
+    column, key, type          which key, and what its column holds; several types, joined by " | ", where files disagree
+    files, row_groups, rows    how many have a column for the key; all counts are about these
+    values                     how many values its column holds; of the residual, how many entries
+    beside                     how many values are in the residual because the column cannot hold them; null if a writer did not say
+    *_bytes                    the bytes of the column, compressed and raw
+    """
 
 
 def inspect(source: Source, columns: Sequence[str] | None = None, *, on_file: Callable[[], None] | None = None) -> Inspection:
-    """Find out what lies in which columns of Parquet files with Variants, whoever wrote them.
+    """Find out what lies in which columns of Parquet files with Variants and shredded maps, whoever wrote them.
 
     Args:
         source: a file, a folder (all *.parquet in it and below), a glob, or several of them.
-        columns: the Variant columns to look at, those inside structs and lists by dotted names; all by default.
+        columns: the columns of Variants and maps to look at, those inside structs and lists by dotted names; all by default.
         on_file: called when a file is done.
     """
     found: dict[tuple[str, tuple[Step, ...]], _Path] = {}
     files: list[dict[str, object]] = []
     row_groups: list[dict[str, object]] = []
+    maps: dict[tuple[str, str | None], MapCounts] = {}
     names: dict[str, None] = {}
     for path in files_of(source):
         file = _File(path, columns)
@@ -122,6 +133,11 @@ def inspect(source: Source, columns: Sequence[str] | None = None, *, on_file: Ca
         files.append(file.facts())
         for node in file.nodes:
             found.setdefault((node.column, node.steps), _Path()).meet(node)
+        for one in file.maps:
+            counts = maps.setdefault((one.column, one.key), MapCounts())
+            counts.meet(one)
+            for group in file.row_groups:
+                counts.add(one, group)
         for group in file.row_groups:
             sizes = {column: dict.fromkeys(_ROW_GROUPS.names[4:], 0) for column in file.columns}
             for node in file.nodes:
@@ -140,6 +156,7 @@ def inspect(source: Source, columns: Sequence[str] | None = None, *, on_file: Ca
         pa.Table.from_pylist([found[key].facts(*key) for key in keys], _PATHS),
         pa.Table.from_pylist(files, _FILES),
         pa.Table.from_pylist(row_groups, _ROW_GROUPS),
+        pa.Table.from_pylist([counts.facts(*key) for key, counts in maps.items()], MAPS),
     )
 
 
@@ -148,7 +165,8 @@ def _check(wanted: Sequence[str] | None, names: dict[str, None]) -> None:
         if name not in names:
             known = ", ".join(map(repr, names))
             raise UnsupportedTypeError(
-                f"expected the name of a Variant column, got {name!r}", hint=f"they are {known}" if known else "there is none"
+                f"expected the name of a Variant or shredded map, got {name!r}",
+                hint=f"they are {known}" if known else "there is none",
             )
 
 
@@ -191,10 +209,12 @@ class _File:
         self.footer = read_footer(path)
         opened = open_file(path)
         root = places(self.footer.schema)
-        self.names = [".".join(position) for position in opened.variants]
+        variants = [".".join(position) for position in opened.variants]
+        self.names = [*variants, *(".".join(position) for position in opened.maps)]
+        self.maps = [one for one in map_places(opened, root) if wanted is None or one.column in wanted]
         self.columns: dict[str, ShreddingSchema] = {}
         self.nodes: list[_Node] = []
-        for column, (position, schema) in zip(self.names, opened.variants.items(), strict=True):
+        for column, (position, schema) in zip(variants, opened.variants.items(), strict=True):
             if wanted is None or column in wanted:
                 self.columns[column] = schema
                 form = LAYOUTS[opened.layouts.get(position, "parquet")].FORM

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from varquet.columns.arrow import plain
+from varquet.columns.arrow import chunks_of, plain
+from varquet.columns.parse_json import parse_json
 from varquet.columns.to_json import to_json
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.casts import WIDER
@@ -23,7 +24,7 @@ from varquet.layouts.shredding import unshred
 from varquet.parquet.positions import is_variant_field
 from varquet.variant.metadata import EMPTY_METADATA
 
-__all__ = ["json_lines", "json_objects", "json_texts"]
+__all__ = ["json_lines", "json_objects", "json_texts", "variants_of_maps"]
 
 _TEXT: Final = pa.large_string()
 _MAX_DIGITS: Final = 38
@@ -68,6 +69,13 @@ def json_texts(array: pa.Array, field: pa.Field, variants: Callable[[pa.Array], 
     else:
         return _leaf(array)
     return pc.if_else(array.is_valid(), texts, _scalar("null"))
+
+
+def variants_of_maps(column: pa.Array | pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    """Maps with texts for keys as Variants, objects with a field for each key."""
+    texts = [json_texts(chunk, field.with_type(chunk.type)) for chunk in chunks_of(column)]
+    nulls = [pc.if_else(chunk.is_valid(), text, pa.scalar(None, _TEXT)) for chunk, text in zip(chunks_of(column), texts, strict=True)]
+    return parse_json(pa.chunked_array(nulls, _TEXT), duplicate_keys="last", shared_metadata=True)
 
 
 def _object(columns: list[pa.Array], fields: list[pa.Field], rows: int, variants: Callable[[pa.Array], pa.Array]) -> pa.Array:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from varquet.layouts.map_keys import MapKeys
 from varquet.schema import ShreddingSchema
 
 __all__ = ["PinnedSchemas"]
 
 
 class PinnedSchemas(Protocol):
-    """A plan: schemas by column, and what is recorded of it (`varquet.Plan`)."""
+    """A plan: schemas and hot keys by column, and what is recorded of it (`varquet.Plan`)."""
 
     @property
     def schemas(self) -> dict[str, ShreddingSchema]: ...
+    @property
+    def maps(self) -> dict[str, MapKeys]: ...
     def to_json(self) -> str: ...

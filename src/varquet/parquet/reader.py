@@ -1,4 +1,4 @@
-"""Reading Parquet files with Variant columns, shredded or not, whoever wrote them."""
+"""Reading Parquet files with columns of Variants and maps, shredded or not, whoever wrote them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from varquet.parquet.elements import SchemaElement
 from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, read_footer
 from varquet.parquet.listing import LOG, is_hidden, refuse_log
+from varquet.parquet.maps import MapPositionError, joined_columns, joined_schema, stored_maps
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import (
     Position,
@@ -54,7 +55,7 @@ def read(
     strict: bool = False,
     threads: int | None = None,
 ) -> pa.Table:
-    """Read Parquet files as one table in which every Variant column is a variant column, put together again.
+    """Read Parquet files as one table in which every Variant column is a variant column, and every map a map, put together again.
 
     Files may have different shredding schemas. Whatever a writer was allowed to do is accepted; what must be refused is, with
     the rule, the column and the row. The metadata of a column is dictionary-encoded, because many rows have the same.
@@ -126,14 +127,20 @@ class OpenFile:
         self.dictionaries = dictionaries
         self.file = self.parquet_file()
         physical = self.file.schema_arrow
+        self.maps = stored_maps(physical, self.recorded, {} if plan is None else plan.maps)
+        """The columns of maps that are not stored as maps alone."""
         if columns is not None:
-            unknown = [name for name in columns if physical.get_field_index(name) < 0]
+            names = joined_schema(physical, self.maps).names
+            unknown = [name for name in columns if name not in names]
             if unknown:
                 raise UnsupportedTypeError(
-                    f"expected columns of {path!r}, got {unknown[0]!r}", hint="they are " + ", ".join(map(repr, physical.names))
+                    f"expected columns of {path!r}, got {unknown[0]!r}", hint="they are " + ", ".join(map(repr, names))
                 )
-            physical = pa.schema([physical.field(name) for name in columns], physical.metadata)
+            physical = pa.schema([physical.field(name) for column in columns for name in self.columns_of(column)], physical.metadata)
+            self.maps = {position: one for position, one in self.maps.items() if position[0] in columns}
         self.physical = physical.remove_metadata()
+        self.joined = joined_schema(self.physical, self.maps)
+        """The columns with maps put together, Variants as they are stored."""
         planned = [self._named(name) for name in ([] if plan is None else plan.schemas)]
         self.variants: dict[Position, ShreddingSchema] = {}
         self.paths: dict[Position, tuple[str, ...]] = {}
@@ -165,7 +172,7 @@ class OpenFile:
                     f"{field_at(self.physical, position) or 'no such column'}",
                     hint="the columns are " + ", ".join(map(repr, self.physical.names)),
                 )
-        self.schema = self.physical
+        self.schema = self.joined
         for position in self.variants:
             index = self.schema.get_field_index(position[0])
             changed = replace_type(
@@ -212,15 +219,28 @@ class OpenFile:
 
         return in_order(lambda task: work(self.put_together(*task, strict=strict)), stored(), thread_count(threads))
 
-    def put_together(self, batch: pa.RecordBatch, before: int, *, strict: bool = False) -> pa.RecordBatch:
-        """Some of the columns as they are stored, with every Variant in them put together."""
+    def columns_of(self, name: str) -> list[str]:
+        """The columns of the file that a column is put together from."""
+        stored = self.maps.get((name,))
+        return [name] if stored is None else [name, *stored.sidecars]
+
+    def join_maps(self, batch: pa.RecordBatch, before: int) -> dict[str, pa.Array]:
+        """Some of the columns as they are stored, by name, with every map in them put together."""
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        try:
+            return joined_columns(columns, self.joined, self.maps)
+        except MapPositionError as failure:
+            raise locate_error(failure.error, failure.position, before, f" of {self.path!r}") from None
+
+    def put_together(self, batch: pa.RecordBatch, before: int, *, strict: bool = False) -> pa.RecordBatch:
+        """Some of the columns as they are stored, with every map and every Variant in them put together."""
+        columns = self.join_maps(batch, before)
         for position in self.variants:
             name = position[0]
             if name in columns:
                 change = functools.partial(self._unshred, position=position, before=before, strict=strict)
                 columns[name] = replace_values(columns[name], self.schema.field(name).type, position[1:], change)
-        names = [name for name in self.physical.names if name in columns]
+        names = [name for name in self.schema.names if name in columns]
         return pa.RecordBatch.from_arrays([columns[name] for name in names], schema=pa.schema([self.schema.field(name) for name in names]))
 
     def stored_batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:

@@ -21,6 +21,7 @@ from varquet.columns.arrow import flatten, variant_field
 from varquet.columns.ndjson import Lines, read_ndjson
 from varquet.columns.parse_json import ParsedJson, parse_json
 from varquet.errors import JsonError, UnsupportedTypeError, VarquetError
+from varquet.parquet.json_rows import variants_of_maps
 from varquet.parquet.listing import LOG, is_hidden, refuse_log
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.reader import OpenFile, open_file
@@ -102,8 +103,13 @@ class Source:
     can_be_read_again: bool
     """Whether all of it is in files, and no pipe or stdin."""
 
+    @property
+    def is_map(self) -> bool:
+        """Whether the column is one of maps, which stay maps."""
+        return bool(pa.types.is_map(self.schema.field(self.column).type))
+
     def columns(self, on_bytes: Callable[[int], None], *, stop: bool = True) -> Iterator[Callable[[], pa.Array]]:
-        """What makes the Variant column of each batch; with `stop` an error for text that is not JSON, else a null."""
+        """What makes the column of each batch as Variants; with `stop` an error for text that is not JSON, else a null."""
         for make in self.batches(on_bytes):
             yield functools.partial(self._column, make, stop=stop)
 
@@ -111,7 +117,8 @@ class Source:
         batch = make()
         if batch.refused and stop:
             raise batch.first_refused[0].error()
-        return batch.rows.column(self.column)
+        column = batch.rows.column(self.column)
+        return variants_of_maps(column, self.schema.field(self.column)) if self.is_map else column
 
 
 def find_sources(names: Sequence[str]) -> list[str]:
@@ -238,7 +245,7 @@ def _parquet_source(
 
     def parse(file: str, batch: pa.RecordBatch, index: int, before: int, size: int) -> Batch:
         columns = list(batch.columns)
-        if is_variant_field(batch.schema.field(index)):
+        if is_variant_field(batch.schema.field(index)) or pa.types.is_map(batch.schema.field(index).type):
             return Batch(pa.RecordBatch.from_arrays(columns, schema=schemas[0]), size, 0, [])
         texts = columns[index]
         parsed = parse_texts(texts, duplicate_keys)
@@ -259,9 +266,10 @@ def _parquet_source(
 
 
 def _only_column(file: str, opened: OpenFile) -> str:
-    """The column to shred where none is named: the only Variant, or else the only text."""
+    """The column to shred where none is named: the only Variant, or else the only text, or else the only map."""
     variants = [field.name for field in opened.schema if is_variant_field(field)]
     found = variants or [field.name for field in opened.schema if _is_text(field.type)]
+    found = found or [field.name for field in opened.schema if _is_map(field.type)]
     if len(found) == 1:
         return str(found[0])
     kinds = f"several: {', '.join(found)}" if found else "none"
@@ -276,11 +284,17 @@ def _schema_of(file: str, opened: OpenFile, name: str, target: str) -> pa.Schema
     field = opened.schema.field(index)
     if target != name and target in opened.schema.names:
         raise VarquetError(f"expected the output column to be a new name, got {target}, which {file} has", hint=f"its columns are {names}")
-    if is_variant_field(field):
+    if is_variant_field(field) or _is_map(field.type):
         return opened.schema.set(index, field.with_name(target))
     if not _is_text(field.type):
-        raise UnsupportedTypeError(f"expected a Variant column or a column of JSON text, got {name} of {file}, which is {field.type}")
+        raise UnsupportedTypeError(
+            f"expected a Variant column, a column of JSON text or of maps, got {name} of {file}, which is {field.type}"
+        )
     return opened.schema.set(index, variant_field(target, shared_metadata=True))
+
+
+def _is_map(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_map(kind) and _is_text(kind.key_type))
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""Writing Parquet files with shredded Variant columns that Spark, DuckDB and Delta read.
+"""Writing Parquet files with shredded columns: Variants that Spark, DuckDB and Delta read, and maps with columns for hot keys.
 
 pyarrow writes the data; the VARIANT(1) annotation, which it does not write, is put into the footer when the file is finished.
 A file is written under a temporary name in the same folder and moved into place at the end, so that nobody ever sees half of it.
@@ -12,9 +12,9 @@ import json
 import os
 import secrets
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
@@ -24,10 +24,12 @@ import pyarrow.parquet as pq
 
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.layouts.map_keys import MapKeysLike, sidecar_name
 from varquet.layouts.shredding import LayoutName, shred, shredded_type
 from varquet.parquet.encodings import choose_encodings
 from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, patch_file
+from varquet.parquet.maps import MapPositionError, Maps, plan_maps, recorded_maps, split_columns, split_schema
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
 from varquet.schema import ShreddingSchema, display_path
@@ -54,6 +56,8 @@ class _Shredded:
     batch: pa.RecordBatch | None
     position: Position = ()
     error: VarquetError | None = None
+    beside: dict[Position, list[int]] = field(default_factory=dict)
+    """How many values of hot keys are in the residuals of maps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ def write(
     path: str | os.PathLike[str],
     schemas: Schemas | None = None,
     *,
+    maps: Maps | None = None,
     overwrite: bool = False,
     layout: LayoutName = "parquet",
     exact_types: bool = False,
@@ -80,7 +85,7 @@ def write(
     row_group_bytes: int = ROW_GROUP_BYTES,
     threads: int | None = None,
 ) -> WrittenFile:
-    """Write a table or a stream of batches as one Parquet file, with its Variant columns shredded.
+    """Write a table or a stream of batches as one Parquet file, with its columns of Variants and maps shredded.
 
     Args:
         data: an Arrow table, batch, reader, or any iterable of batches; of a stream only a row group is held in memory.
@@ -88,6 +93,8 @@ def write(
         schemas: the shredding schema of each Variant column, by name ("payload", or "request.body" inside a struct), as a
             ShreddingSchema or DDL; or a Plan, which is recorded in the file. A field that is marked as a Variant and has none is
             written unshredded.
+        maps: the keys that get columns of their own, of each column of maps by name, as {"headers": ["content-type", "user-agent"]};
+            `maps_of_options` makes that of table options. Those who do not know of it see maps without these keys, and the columns.
         overwrite: replace an existing file; without it that is an error.
         layout: "parquet", the standard's, which other engines read, or "draft", that of the first Spark draft; see `shred`.
         exact_types: keep the physical types of numbers too, see `shred`.
@@ -100,6 +107,7 @@ def write(
         path,
         schema,
         schemas,
+        maps=maps,
         overwrite=overwrite,
         layout=layout,
         exact_types=exact_types,
@@ -141,7 +149,7 @@ class FileWriter:
     """One Parquet file in the making: `write` batches, leave the `with` block to finish it; an error leaves no file.
 
     Batches are shredded by several threads while an earlier row group is written by one more. Rows keep their order. With
-    is_shredded the batches come as the file has them (`schema` still says which columns are Variants).
+    is_shredded the batches come as the file has them (`schema` still says which columns are Variants and maps).
     """
 
     def __init__(
@@ -150,6 +158,7 @@ class FileWriter:
         schema: pa.Schema,
         schemas: Schemas | None = None,
         *,
+        maps: Maps | None = None,
         overwrite: bool = False,
         layout: LayoutName = "parquet",
         exact_types: bool = False,
@@ -170,15 +179,22 @@ class FileWriter:
         self.recorded: dict[str, str] = {}
         """What else the footer shall say, by key; until the file is closed."""
         named: dict[str | Position, ShreddingSchema | str] = {}
+        hot: dict[str | Position, MapKeysLike] = {}
         if isinstance(schemas, Mapping):
             named.update(schemas)
         elif schemas is not None:
             named.update(schemas.schemas)
             self.recorded[PLAN_KEY] = schemas.to_json()
+            hot.update(schemas.maps)
+        hot.update(maps or {})
         self.shredded = _plan(schema, named)
+        self.maps = plan_maps(schema, hot)
+        self.beside = {position: [0] * len(keys) for position, keys in self.maps.items()}
+        """How many values of the hot keys of each map are in its residual."""
         self.schema = schema
         for position, shredding in self.shredded.items():
             self.schema = _with_physical(self.schema, position, shredded_type(shredding, layout=layout, shared_metadata=True))
+        self.schema = split_schema(self.schema, self.maps)
         self.exact_types = exact_types
         self.is_shredded = is_shredded
         self.threads = thread_count(threads)
@@ -223,19 +239,26 @@ class FileWriter:
 
     def _shred(self, make: Callable[[], pa.RecordBatch]) -> _Shredded:
         batch = make()
-        if batch.schema.names != self.source.names:
-            raise UnsupportedTypeError(f"expected a batch with the columns {self.source.names}, got {batch.schema.names}")
-        columns = list(batch.columns)
-        for position, shredding in () if self.is_shredded else self.shredded.items():
-            index = self.source.get_field_index(position[0])
+        expected = self.schema.names if self.is_shredded else self.source.names
+        if batch.schema.names != expected:
+            raise UnsupportedTypeError(f"expected a batch with the columns {expected}, got {batch.schema.names}")
+        if self.is_shredded:
+            return _Shredded(pa.RecordBatch.from_arrays(batch.columns, schema=self.schema))
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for position, shredding in self.shredded.items():
+            name = position[0]
             change = functools.partial(
                 shred, schema=shredding, layout=self.layout, exact_types=self.exact_types, shared_metadata=True, threads=1
             )
             try:
-                columns[index] = replace_values(columns[index], self.schema.field(index).type, position[1:], change)
+                columns[name] = replace_values(columns[name], self.schema.field(name).type, position[1:], change)
             except VarquetError as error:
                 return _Shredded(None, position, error)
-        return _Shredded(pa.RecordBatch.from_arrays(columns, schema=self.schema))
+        try:
+            columns, beside = split_columns(columns, self.schema, self.maps)
+        except MapPositionError as failure:
+            return _Shredded(None, failure.position, failure.error)
+        return _Shredded(pa.RecordBatch.from_arrays(list(columns.values()), schema=self.schema), beside=beside)
 
     def _take(self) -> None:
         """Take the oldest shredded batch, and hand its row group on if that is full now."""
@@ -243,6 +266,7 @@ class FileWriter:
         if done.error is not None:
             raise locate_error(done.error, done.position, self.taken)
         assert done.batch is not None
+        self.count_beside(done.beside)
         self.taken += done.batch.num_rows
         if done.batch.num_rows:
             self.waiting.append(done.batch)
@@ -250,6 +274,11 @@ class FileWriter:
             self.waiting_bytes += done.batch.nbytes
         while self.waiting_rows >= self.row_group_rows or (self.waiting_rows and self.waiting_bytes >= self.row_group_bytes):
             self._flush()
+
+    def count_beside(self, beside: Mapping[Position, Sequence[int]]) -> None:
+        """Take notice of values of hot keys that are in residuals."""
+        for position, counts in beside.items():
+            self.beside[position] = [before + more for before, more in zip(self.beside[position], counts, strict=True)]
 
     def _flush(self) -> None:
         """Hand the next row group to the writing thread."""
@@ -293,7 +322,10 @@ class FileWriter:
         return 0 if self.writer is None else self.temporary.stat().st_size
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Of the finished file: for each shredded path outside of arrays, how many values are typed and how many are beside them."""
+        """Of the finished file: for each shredded path outside of arrays, how many values are typed and how many are beside them.
+
+        Hot keys of maps at the top are among them.
+        """
         held: Counter[str] = Counter()
         found = DataFile(str(self.path)).metadata()
         for group in range(found.num_row_groups):
@@ -303,6 +335,11 @@ class FileWriter:
                 if column.statistics is not None and column.statistics.has_null_count:
                     held[column.path_in_schema] += column.num_values - column.statistics.null_count
         counts: dict[str, tuple[int, int]] = {}
+        is_only = len(self.shredded) + len(self.maps) == 1
+        for position, keys in self.maps.items():
+            for place, key in enumerate(keys.names) if len(position) == 1 else ():
+                name = display_path((key,)) if is_only else f"{position[0]}:{display_path((key,))}"
+                counts[name] = (held[sidecar_name(position[0], place)], self.beside[position][place])
         if self.layout != "parquet":
             return counts
         for position, schema in self.shredded.items():
@@ -310,7 +347,7 @@ class FileWriter:
             for steps, leaf in schema.leaves():
                 if leaf.type is not None and all(isinstance(step, str) for step in steps):
                     group_path = ".".join((*base, *(name for step in steps for name in ("typed_value", str(step)))))
-                    name = display_path(steps) if len(self.shredded) == 1 else f"{'.'.join(position)}:{display_path(steps)}"
+                    name = display_path(steps) if is_only else f"{'.'.join(position)}:{display_path(steps)}"
                     counts[name] = (held[f"{group_path}.typed_value"], held[f"{group_path}.value"])
         return counts
 
@@ -341,8 +378,8 @@ class FileWriter:
         self.written = WrittenFile(str(self.path), self.rows, self.path.stat().st_size, self.row_groups)
 
     def _recorded(self) -> dict[str, str] | None:
-        """What the footer says of the Variant columns."""
-        recorded = dict(self.recorded)
+        """What the footer says of the columns of Variants and maps."""
+        recorded = self.recorded | recorded_maps(self.maps, self.beside)
         if self.shredded:
             schemas = {".".join(position): schema.ddl() for position, schema in self.shredded.items()}
             recorded[SCHEMA_KEY] = json.dumps(schemas, ensure_ascii=False)

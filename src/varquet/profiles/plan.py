@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Final, Literal
@@ -19,9 +19,10 @@ from typing import Final, Literal
 import pyarrow as pa
 
 from varquet.errors import VarquetError
+from varquet.layouts.map_keys import MapKeys, MapKeysLike, keys_of
 from varquet.parquet.footer import PLAN_KEY, read_footer
 from varquet.profiles.facts import DECIMALS, INTEGERS, PathFacts, Profile, Steps
-from varquet.profiles.policies import Options, PolicyName, choose, integer_digits, roomy_decimal
+from varquet.profiles.policies import MAP_POLICY, Options, PolicyName, choose, integer_digits, roomy_decimal
 from varquet.profiles.profiling import Data
 from varquet.profiles.profiling import profile as profile_of
 from varquet.schema import ShreddingSchema, display_path
@@ -35,7 +36,7 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """How one column is shredded, and what led to it."""
+    """How one column is shredded, and what led to it. With the policy `map` it is a map, and the fields of the schema its hot keys."""
 
     schema: ShreddingSchema
     policy: PolicyName = "varquet"
@@ -48,6 +49,19 @@ class ColumnPlan:
     profile_digest: str | None = None
     gone: Mapping[str, str] = field(default_factory=dict)
     """Paths that were shredded once, and the types they had: they come back as those or not at all."""
+    order: tuple[str, ...] = ()
+    """The hot keys of a map in the order in which somebody gave them."""
+
+    @classmethod
+    def of_keys(cls, given: MapKeysLike) -> ColumnPlan:
+        """The plan for a map whose hot keys somebody has chosen."""
+        keys = keys_of(given)
+        return cls(keys.schema(), MAP_POLICY, order=tuple(keys.names))
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the column stays a map, and the fields of the schema are its hot keys."""
+        return self.policy == MAP_POLICY
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +78,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The pinned schemas of a table's Variant columns, by name."""
+    """The pinned schemas of a table's Variant columns, and the hot keys of its maps, by name."""
 
     columns: Mapping[str, ColumnPlan]
     step: int = 1
@@ -77,15 +91,17 @@ class Plan:
         policy: PolicyName = "varquet",
         options: Options | None = None,
         *,
+        maps: Collection[str] = (),
         retain_frequency: float = 0.05,
     ) -> Plan:
-        """The plan that a policy makes of the first profile of each column."""
+        """The plan that a policy makes of the first profile of each column; `maps` are those that stay maps, with hot keys."""
         options = options or Options()
+        policies: dict[str, PolicyName] = {name: MAP_POLICY if name in maps else policy for name in profiles}
         return cls(
             {
                 name: ColumnPlan(
-                    choose(profile, policy, options).schema,
-                    policy,
+                    choose(profile, policies[name], options).schema,
+                    policies[name],
                     options,
                     retain_frequency,
                     profile_digest=profile.digest(),
@@ -96,8 +112,13 @@ class Plan:
 
     @property
     def schemas(self) -> dict[str, ShreddingSchema]:
-        """What `write` takes."""
-        return {name: column.schema for name, column in self.columns.items()}
+        """What `write` takes for the Variant columns."""
+        return {name: column.schema for name, column in self.columns.items() if not column.is_map}
+
+    @property
+    def maps(self) -> dict[str, MapKeys]:
+        """What `write` takes for the columns of maps."""
+        return {name: MapKeys.from_schema(column.schema, column.order) for name, column in self.columns.items() if column.is_map}
 
     def digest(self) -> str:
         """A hash of the plan, in hexadecimal."""
@@ -119,6 +140,7 @@ class Plan:
                         "schema": column.schema.ddl(),
                         "paths": leaf_types(column.schema),
                         "gone": dict(sorted(column.gone.items())),
+                        **({"order": list(column.order)} if column.order else {}),
                     }
                     for name, column in sorted(self.columns.items())
                 },
@@ -145,7 +167,8 @@ class Plan:
                     f"expected the schema and the paths of column {name!r} to say the same, got paths that the schema has not",
                     hint="change the schema, and write the paths as `varquet plan show` does",
                 )
-            rest = {key: value for key, value in column.items() if key not in ("schema", "paths", "options")}
+            rest = {key: value for key, value in column.items() if key not in ("schema", "paths", "options", "order")}
+            rest["order"] = tuple(column.get("order", ()))
             columns[name] = ColumnPlan(schema, options=Options.from_dict(column["options"]), **rest)
         return cls(columns, data["step"])
 
@@ -205,7 +228,7 @@ def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan,
             never.add(steps)
             continue
         wider = _widened(leaf, here)
-        typed = _typed(wider, here) / max(1, here.held)
+        typed = _typed(plan, wider, here) / max(1, here.held)
         if leaf.type is not None and typed < plan.retain_typed_share:
             gone[path], reasons[path] = leaf.ddl(), f"{typed:.1%} of its values have its type, below {plan.retain_typed_share:.0%}"
             never.add(steps)
@@ -217,7 +240,7 @@ def _evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan,
         steps = steps_of(path)
         here, leaf = facts.get(steps), ShreddingSchema.parse(ddl)
         share = here.held / values if here is not None else 0.0
-        if here is not None and share >= asked.min_field_frequency and _typed(leaf, here) >= 0.5 * here.held:
+        if here is not None and share >= asked.min_field_frequency and _typed(plan, leaf, here) >= 0.5 * here.held:
             back[steps] = _widened(leaf, here)
             del gone[path]
         else:
@@ -276,10 +299,10 @@ def _fits(low: int, high: int, bits: int) -> bool:
     return -(1 << (bits - 1)) <= low and high < 1 << (bits - 1)
 
 
-def _typed(leaf: ShreddingSchema, facts: PathFacts) -> int:
-    """How many values of a path are of a leaf's kind."""
+def _typed(plan: ColumnPlan, leaf: ShreddingSchema, facts: PathFacts) -> int:
+    """How many values of a path are of a leaf's kind; of a map, whose texts a profile knows as texts only, that is all of them."""
     kind = leaf.type
-    if kind is None:
+    if kind is None or plan.is_map:
         return facts.held
     if pa.types.is_integer(kind):
         return facts.of(*INTEGERS)
@@ -334,7 +357,7 @@ def drift(plan: ColumnPlan, data: Profile | Data) -> Drift:
     for steps, leaf in leaves.items():
         here = facts.get(steps)
         held = here.held if here is not None else 0
-        typed = _typed(leaf, here) / held if here is not None and held else 0.0
+        typed = _typed(plan, leaf, here) / held if here is not None and held else 0.0
         if here is not None and leaf.type is not None:
             typed_bytes += typed * here.bytes
         share = held / values

@@ -4,6 +4,7 @@
     iceberg-1.11   Iceberg's analyzer as first shipped: the most common type wins, ties by a fixed order
     spark          what Spark infers when it writes
     varquet        the default: what saves most within a budget of columns, conflicts tolerated and named
+    map            for maps, whose keys are the fields: frequent keys, what saves most within the budget, whatever their values are
 
 The first two share constants: a field is kept if it is in 10 % of the values of the column, an object keeps its 300 most frequent
 fields, and nothing deeper than 50 is shredded.
@@ -23,9 +24,22 @@ from varquet.schema import ELEMENT, ShreddingSchema
 from varquet.schema.walk import steps_of
 from varquet.types import BY_NAME, MAX_DECIMAL_DIGITS
 
-__all__ = ["POLICIES", "Choice", "Decision", "Options", "PolicyName", "choose", "integer_digits", "roomy_decimal", "with_hints"]
+__all__ = [
+    "MAP_POLICY",
+    "POLICIES",
+    "Choice",
+    "Decision",
+    "Options",
+    "PolicyName",
+    "choose",
+    "integer_digits",
+    "roomy_decimal",
+    "with_hints",
+]
 
-PolicyName: TypeAlias = Literal["varquet", "iceberg", "iceberg-1.11", "spark"]
+PolicyName: TypeAlias = Literal["varquet", "iceberg", "iceberg-1.11", "spark", "map"]
+
+MAP_POLICY: Final = "map"
 
 # From the weakest to the strongest, when two types are as common as each other; objects and arrays lose to all.
 _TIE_ORDER: Final = (
@@ -261,12 +275,23 @@ def _saving(facts: PathFacts, options: Options) -> _Taken:
     return _as_taken(name, count, facts, reason)
 
 
+def _hot(facts: PathFacts, options: Options) -> _Taken:
+    """Maps: a key that is frequent has a column for its values, of the type that the map has."""
+    families = _families(facts)
+    if not facts.steps:
+        return _Taken("object", None, facts.of("object"), "a map")
+    if len(families) != 1 or not families.keys().isdisjoint(("object", "array")):
+        return _none("values of the map's own type")
+    ((name, count),) = families.items()
+    return _as_taken(name, count, facts, "a frequent key")
+
+
 def _mixture(families: Mapping[str, int]) -> str:
     ordered = sorted(families.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{name} {count:,}" for name, count in ordered)
 
 
-POLICIES: Final[dict[str, Policy]] = {"varquet": _saving, "iceberg": _uniform, "iceberg-1.11": _majority, "spark": _spark}
+POLICIES: Final[dict[str, Policy]] = {"varquet": _saving, "iceberg": _uniform, "iceberg-1.11": _majority, "spark": _spark, "map": _hot}
 
 
 class _Chooser:
@@ -291,7 +316,7 @@ class _Chooser:
         for steps in sorted(self.facts, key=len, reverse=True):
             self.made[steps] = self.schema_of(steps)
         schema = self.made.get(()) or _NOTHING
-        if self.policy is _saving:
+        if self.policy in (_saving, _hot):
             schema = self.within_budget(schema)
         return Choice(schema, [self.decision(facts) for facts in self.facts.values()])
 
@@ -357,8 +382,8 @@ class _Chooser:
         return self.decide(steps, ShreddingSchema.object([(str(below[-1]), made) for below, made in fields]), taken.reason, taken.values)
 
     def untyped(self, steps: Steps, reason: str) -> ShreddingSchema | None:
-        """A path without a type: nothing, but for Spark, which gives a frequent field a column for its values."""
-        return self.decide(steps, _NOTHING if self.policy is _spark and steps else None, reason, 0)
+        """A path without a type: nothing, but for Spark and for maps, which give a frequent field a column for its values."""
+        return self.decide(steps, _NOTHING if self.policy in (_spark, _hot) and steps else None, reason, 0)
 
     def is_frequent(self, steps: Steps) -> bool:
         return self.frequency(steps) >= self.options.min_field_frequency or steps in self.options.always
@@ -378,15 +403,22 @@ class _Chooser:
 
     def within_budget(self, schema: ShreddingSchema) -> ShreddingSchema:
         """The leaves that hold most bytes, as many as there may be columns."""
-        leaves = [steps for steps, leaf in schema.leaves() if leaf.type is not None]
+        leaves = [steps for steps, leaf in schema.leaves() if steps and (leaf.type is not None or self.policy is _hot)]
         if len(leaves) <= self.options.max_columns:
             return schema
         hinted = {steps for steps in leaves if steps in self.options.always or steps in self.options.types}
-        ranked = sorted(leaves, key=lambda steps: (steps not in hinted, -self.facts[steps].bytes if steps in self.facts else 0, str(steps)))
+        ranked = sorted(leaves, key=lambda steps: (steps not in hinted, -self.saved(steps), str(steps)))
         kept = ranked[: self.options.max_columns]
         for steps in ranked[self.options.max_columns :]:
             self.decide(steps, None, f"beyond the {self.options.max_columns} columns that hold most", 0)
         return schema.select(kept)
+
+    def saved(self, steps: Steps) -> int:
+        """The bytes that a column takes out of the residual: its values, and of a map also its key, which every entry has."""
+        facts = self.facts.get(steps)
+        if facts is None:
+            return 0
+        return facts.bytes + (facts.held * len(str(steps[-1]).encode()) if self.policy is _hot else 0)
 
 
 def with_hints(

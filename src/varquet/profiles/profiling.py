@@ -16,14 +16,25 @@ from varquet.columns.fingerprint import fingerprint_slice
 from varquet.columns.parse_json import parse_json
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.parquet.json_rows import json_texts
+from varquet.parquet.json_rows import variants_of_maps
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.sources import find_sources, open_source
 from varquet.profiles.builder import Builder
 from varquet.profiles.facts import SHARE, Profile, Steps, empty, merge
 from varquet.profiles.folding import folded
 
-__all__ = ["MOST_NAMES", "SHARE", "Counting", "Data", "profile", "profile_batches", "profile_parts", "variants_of"]
+__all__ = [
+    "MOST_NAMES",
+    "SHARE",
+    "Counting",
+    "Data",
+    "column_parts",
+    "map_column",
+    "profile",
+    "profile_batches",
+    "profile_parts",
+    "variants_of",
+]
 
 MOST_NAMES: Final = 1024
 
@@ -206,11 +217,31 @@ def _columns(data: Data, column: str | None, threads: int) -> tuple[Callable[[],
     return lambda: source.columns(lambda _: None), source.can_be_read_again
 
 
+def map_column(files: Sequence[str], column: str | None) -> str | None:
+    """The name of the column of files if it is one of maps."""
+    source = open_source(find_sources(files), column=column, output_column=None, duplicate_keys="last", threads=1)
+    return source.column if source.is_map else None
+
+
+def column_parts(data: Data, column: str | None, threads: int) -> Iterable[Callable[[], Column]]:
+    """What makes the parts of a column of maps, as they are."""
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return [lambda: data]
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        return [lambda: data.column(_only(data.schema) if column is None else column)]
+    names = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    source = open_source(find_sources(names), column=column, output_column=None, duplicate_keys="last", threads=threads)
+    if not source.is_map:
+        raise UnsupportedTypeError(f"expected a column of maps, got {source.column!r} of {source.schema.field(source.column).type}")
+    return (functools.partial(lambda make: make().rows.column(source.column), make) for make in source.batches(lambda _: None))
+
+
 def _only(schema: pa.Schema) -> str:
     found = [field.name for field in schema if is_variant_field(field)]
+    found = found or [field.name for field in schema if pa.types.is_map(field.type)]
     if len(found) != 1:
         raise UnsupportedTypeError(
-            f"expected a table with one Variant column, got {', '.join(found) or 'none'}",
+            f"expected a table with one Variant column, or else one of maps, got {', '.join(found) or 'none'}",
             hint="name the column, which are " + ", ".join(map(repr, schema.names)),
         )
     return str(found[0])
@@ -222,6 +253,5 @@ def variants_of(column: Column, field: pa.Field, *, on_error: Literal["raise", "
     if is_variant_type(kind):
         return column
     if pa.types.is_map(kind):
-        texts = [json_texts(chunk, field.with_type(chunk.type)) for chunk in chunks_of(column)]
-        return parse_json(pa.chunked_array(texts, pa.large_string()), duplicate_keys="last", shared_metadata=True)
+        return variants_of_maps(column, field)
     return parse_json(column, on_error=on_error, duplicate_keys="last", shared_metadata=True)

@@ -7,7 +7,7 @@ the last group. As the standard says, what is shredded is not looked for in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -79,6 +79,8 @@ class Access:
     layout: LayoutName = "parquet"
     whole: range = field(default=range(0))
     """All leaves, where nothing can be read apart."""
+    sidecars: frozenset[int] = frozenset()
+    """Further leaves of an ordinary column that is a map."""
 
     @property
     def is_primitive(self) -> bool:
@@ -96,9 +98,12 @@ class Access:
         return any(isinstance(step, int) for step in self.trail)
 
 
-def column_access(position: Position, field: pa.Field, element: SchemaElement, leaves: Leaves) -> Access:
-    """An ordinary column, which is read as it is."""
-    return Access(position, typed=leaves.of(element), typed_type=field.type)
+def column_access(
+    position: Position, field: pa.Field, element: SchemaElement, leaves: Leaves, sidecars: Iterable[SchemaElement] = ()
+) -> Access:
+    """An ordinary column, which is read as it is; of a map with sidecars all of these, too."""
+    beside = frozenset(leaf for one in sidecars for leaf in leaves.of(one))
+    return Access(position, typed=leaves.of(element), typed_type=field.type, sidecars=beside)
 
 
 def variant_access(position: Position, field: pa.Field, element: SchemaElement, leaves: Leaves, path: Path, layout: LayoutName) -> Access:
@@ -162,7 +167,7 @@ def need_of(access: Access, target: pa.DataType | None, *, has_residual: bool, h
     if access.layout != "parquet":
         return Need(frozenset(access.whole), True)
     if access.rest is None:
-        return Need(frozenset(access.typed), False)
+        return Need(frozenset(access.typed) | access.sidecars, False)
     residual = access.value is not None and has_residual
     needed: set[int] = set()
     reads_typed = len(access.typed) > 0 and (has_typed or not residual)

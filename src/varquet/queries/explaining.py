@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from varquet.queries.access import Access, Need
+from varquet.queries.map_access import MapAccess
 
 __all__ = ["Explanation", "FileReport", "GroupReport", "PathReport"]
 
@@ -51,9 +52,9 @@ class PathReport:
     nowhere: int = 0
     """Row groups in which it is null throughout."""
 
-    def count(self, access: Access, need: Need) -> None:
-        """Add one row group."""
-        is_typed = need.reads_typed and len(access.typed) > 0
+    def count(self, access: Access | MapAccess, need: Need) -> None:
+        """Add one row group; a key of a map has the sidecar for a typed column."""
+        is_typed = need.reads_typed and (isinstance(access, MapAccess) or len(access.typed) > 0)
         if need.reads_residual:
             if is_typed:
                 self.both += 1

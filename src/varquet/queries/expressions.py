@@ -7,6 +7,7 @@ Predicates follow SQL's logic of three values. NaN equals itself and is larger t
     path("$.user.age", "bigint") > 30            as bigint: 30.5 becomes 30 before it is compared
     path("$.type").is_in(["click", "view"]) & ~path("$.user").is_null()
     column("day") == datetime.date(2026, 1, 1)   a column of the file that is no Variant
+    column("headers")["content-type"] == "text/html"    the value of a key of a map
 
 Everything here is plain data: it can be compared, pickled and written as text, and knows nothing of files.
 """
@@ -84,7 +85,7 @@ def _predicate(value: object) -> Predicate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operand:
-    """The value at a path of a Variant column, cast to a type; or a column of the file itself, which has no path.
+    """The value at a path of a Variant column, or of a key of a map, cast to a type; or a column of the file itself, which has no path.
 
     The methods and operators make predicates of it; `same_as` compares two operands.
     """
@@ -98,6 +99,12 @@ class Operand:
     def as_(self, type: pa.DataType | str) -> Operand:
         """The same value, cast to a type."""
         return Operand(self.path, self.column, arrow_type_of_sql(type) if isinstance(type, str) else type)
+
+    def __getitem__(self, key: str) -> Operand:
+        """The value of a key of the map that a column is, or of a field of what is at a path."""
+        return Operand((Path() if self.path is None else self.path) / key, self.column, None)
+
+    __iter__ = None
 
     @property
     def key(self) -> tuple[Path | None, str | None, pa.DataType | None]:

@@ -8,12 +8,13 @@
                 | operand IS [NOT] NULL
                 | operand IS [NOT] NAN
     operand     = [column:] path [:: type]          $.user.id, payload:$.user.id::bigint
+                | column['key'] [:: type]           the value of a key of a map: headers['content-type'], headers["x-shard"]::bigint
                 | column                            a column of the file that is no Variant; "in quotes" if need be
     literal     = 12 | -0.5 | 1e3 | 'text' ('' is a quote) | TRUE | FALSE | NULL, in a list only
                 | DATE '2026-01-31' | TIME '12:30:00' | TIMESTAMP '2026-01-31T12:30:00Z' | TIMESTAMP_NTZ '2026-01-31T12:30:00'
                 | DECIMAL '0.10' | DOUBLE 'nan' | UUID '...' | X'CAFE'
 
-    selection   = [column:] path [type] | column    $.user.id bigint
+    selection   = [column:] path [type] | column['key'] [type] | column    $.user.id bigint
 
 Keywords may be in any case. A path ends where the grammar of RFC 9535 ends it: $['a b'].c is one.
 """
@@ -59,6 +60,7 @@ _TOKEN: Final = re.compile(
     r"""
     (?P<blank>\s+)
   | (?P<path>\$(?:\.[A-Za-z_\u0080-\U0010ffff][0-9A-Za-z_\u0080-\U0010ffff]*|\[\s*(?:-?\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\s*\])*)
+  | (?P<key>\[\s*(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\s*\])
   | (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)
   | (?P<text>'(?:[^']|'')*')
   | (?P<octets>[xX]'[0-9A-Fa-f]*')
@@ -229,9 +231,13 @@ class _Parser:
         if kind in ("name", "quoted") and not (kind == "name" and text.lower() in _KEYWORDS and not is_selection):
             name = text if kind == "name" else text[1:-1].replace('""', '"')
             self.place += 1
-            if not self.is_next(":"):
-                return Operand(None, name)
             kind, text = self.peek()
+            if kind == "key":
+                kind, text = "path", "$" + text
+            elif not self.is_next(":"):
+                return Operand(None, name)
+            else:
+                kind, text = self.peek()
         if kind != "path":
             raise self.failure("a path such as $.a.b" if name is not None else "a path such as $.a.b, or the name of a column")
         at = self.tokens[self.place][2]

@@ -13,10 +13,13 @@ import pyarrow.compute as pc
 
 from varquet.columns.arrow import VARIANT
 from varquet.errors import VarquetError
+from varquet.layouts.casts import cast_value
+from varquet.layouts.map_entries import lookup
 from varquet.queries.access import Access, Need, down, need_of, null_test, read_access
 from varquet.queries.binding import is_null_test, made_table
 from varquet.queries.evaluate import evaluate
 from varquet.queries.expressions import Operand, Predicate, operands_of
+from varquet.queries.map_access import MapAccess, map_need, read_map
 from varquet.queries.opened import OpenedFile
 from varquet.queries.statistics import adds_nothing, holds_nothing
 
@@ -28,7 +31,9 @@ Key: TypeAlias = "tuple[Any, ...]"
 class GroupReading:
     """One row group being read: what was read of it so far."""
 
-    def __init__(self, file: OpenedFile, group: int, rows: int, default: str | None, type_of: Callable[[Operand], pa.DataType]) -> None:
+    def __init__(
+        self, file: OpenedFile, group: int, rows: int, default: str | None, type_of: Callable[[Operand], pa.DataType | None]
+    ) -> None:
         self.default = default
         self.type_of = type_of
         self.file = file
@@ -39,7 +44,9 @@ class GroupReading:
         self.read_leaves: frozenset[int] = frozenset()
         self.names: dict[tuple[int, bool], pa.Array] = {}
 
-    def need(self, access: Access, operand: Operand, *, as_null_test: bool = False) -> Need:
+    def need(self, access: Access | MapAccess, operand: Operand, *, as_null_test: bool = False) -> Need:
+        if isinstance(access, MapAccess):
+            return map_need(access, self.about)
         has_residual = access.value is not None and not adds_nothing(self.about, access, operand.type)
         has_typed = not (access.is_primitive and len(access.typed) == 1 and holds_nothing(self.about, access.typed[0]))
         return need_of(access, operand.type, has_residual=has_residual, has_typed=has_typed, as_null_test=as_null_test)
@@ -47,7 +54,7 @@ class GroupReading:
     def mask(self, predicate: Predicate) -> pa.Array:
         """Which rows a predicate is true of."""
         default = self.default
-        wanted: dict[Key, tuple[Operand, Access, Need]] = {}
+        wanted: dict[Key, tuple[Operand, Access | MapAccess, Need]] = {}
         for operand in operands_of(predicate):
             access = self.file.access(operand, default)
             if access is not None and operand.key not in wanted:
@@ -62,7 +69,7 @@ class GroupReading:
                     values[operand.key] = self.constant(operand)
                 else:
                     _, access, need = wanted[operand.key]
-                    if is_null_test(operand):
+                    if is_null_test(operand) and isinstance(access, Access):
                         metadata = functools.partial(self.metadata, access, None)
                         values[operand.key] = null_test(access, need, self.read, self.rows, metadata)
                     else:
@@ -83,14 +90,23 @@ class GroupReading:
         return self.names[key]
 
     def array(
-        self, operand: Operand, access: Access, need: Need, columns: Mapping[str, pa.Array], chosen: npt.NDArray[np.int64] | None
+        self,
+        operand: Operand,
+        access: Access | MapAccess,
+        need: Need,
+        columns: Mapping[str, pa.Array],
+        chosen: npt.NDArray[np.int64] | None,
     ) -> pa.Array:
         """The values of an operand, in all rows or in those that are chosen, which the columns have."""
         rows = self.rows if chosen is None else len(chosen)
         try:
-            if operand.path is None:
-                # Variants in it, if there are any, are put together.
-                made = self.file.open.put_together(pa.record_batch({access.column[0]: columns[access.column[0]]}), 0).column(0)
+            if isinstance(access, MapAccess) and access.whole:
+                maps = down(self.put_together(access.column[0], columns), access.column[1:])
+                made = cast_value(lookup(maps, access.key), operand.type)
+            elif isinstance(access, MapAccess):
+                made = read_map(access, operand.type, need, columns, rows)
+            elif operand.path is None:
+                made = self.put_together(access.column[0], columns)
             else:
                 made = read_access(access, operand.type, need, columns, rows, functools.partial(self.metadata, access, chosen))
         except VarquetError as error:
@@ -100,13 +116,16 @@ class GroupReading:
             return made.cast(operand.type)
         return made
 
+    def put_together(self, name: str, columns: Mapping[str, pa.Array]) -> pa.Array:
+        """A column with the Variants and maps in it put together, if there are any."""
+        stored = {one: columns[one] for one in self.file.open.columns_of(name)}
+        return self.file.open.put_together(pa.record_batch(stored), 0).column(0)
+
     def constant(self, operand: Operand) -> pa.Array:
         """A partition's value, or nothing, for every row."""
-        kind = operand.type
-        if operand.path is None:
-            kind = kind or self.type_of(operand)
-            if operand.column in self.file.partitions:
-                return pa.repeat(pa.scalar(self.file.partitions[operand.column], kind), self.rows)
+        kind = operand.type or self.type_of(operand)
+        if operand.path is None and operand.column in self.file.partitions:
+            return pa.repeat(pa.scalar(self.file.partitions[operand.column], kind), self.rows)
         return pa.nulls(self.rows, VARIANT if kind is None else kind)
 
     def columns(self, select: Mapping[str, Operand], mask: pa.Array | None) -> list[pa.Array]:

@@ -15,6 +15,7 @@ from varquet.columns.threads import in_order
 from varquet.delta.statistics import FileStatistics
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, field_at, find_variants, positions_named
+from varquet.queries.access import Access
 from varquet.queries.binding import conjuncts, is_null_test, made_table, no_column, only_variant, with_types
 from varquet.queries.dataset import Dataset, partition_value
 from varquet.queries.explaining import Explanation, FileReport, GroupReport, PathReport
@@ -22,6 +23,7 @@ from varquet.queries.expressions import Operand, Predicate, Query, operands_of
 from varquet.queries.file_statistics import file_bounds
 from varquet.queries.grammar import predicate_text
 from varquet.queries.groups import GroupReading, Key
+from varquet.queries.map_access import MapAccess
 from varquet.queries.opened import OpenedFile
 from varquet.queries.outcomes import ANYTHING, FALSE, TRUE, UNKNOWN, Bounds, outcomes
 from varquet.queries.statistics import NOTHING_THERE
@@ -106,7 +108,7 @@ class BoundFiles:
             return
         if next(self.files_with(operand), None) is None:
             name = operand.column or self.source.column or ""
-            raise no_column(name, [*self.source.file(0).open.physical.names, *self.source.partitions])
+            raise no_column(name, [*self.source.file(0).open.schema.names, *self.source.partitions])
 
     def _check_in_schema(self, operand: Operand, schema: pa.Schema) -> None:
         """Like `check`, where a table says which columns there are; no file is opened."""
@@ -120,20 +122,33 @@ class BoundFiles:
         elif all(field_at(schema, position) is None for position in positions_named(name or "")):
             raise no_column(name or "", schema.names)
 
-    def type_of(self, operand: Operand) -> pa.DataType:
+    def _type_in_schema(self, operand: Operand, schema: pa.Schema) -> pa.DataType | None:
+        if operand.path is None:
+            return schema.field(operand.column).type
+        name = operand.column or self.source.column
+        fields = [] if name is None else [field_at(schema, position) for position in positions_named(name)]
+        found = next((field for field in fields if field is not None), None)
+        return found.type.item_type if found is not None and pa.types.is_map(found.type) else None
+
+    def type_of(self, operand: Operand) -> pa.DataType | None:
+        """The type of an operand that was given none; None for a Variant."""
         self.check(operand)
         if self.source.schema is not None:
-            return self.source.schema.field(operand.column).type
+            return self._type_in_schema(operand, self.source.schema)
         file = next(self.files_with(operand), None)
         if file is None:
             return self.source.partitions[operand.column or ""]
-        return file.open.schema.field(operand.column).type
+        if operand.path is None:
+            return file.open.schema.field(operand.column).type
+        access = file.access(operand, self.source.column)
+        return access.kind if isinstance(access, MapAccess) else None
 
     def output_field(self, name: str, operand: Operand) -> pa.Field:
         if operand.path is None:
             kind = self.type_of(operand)
             return variant_field(name, shared_metadata=True) if kind == SHARED_VARIANT else pa.field(name, kind)
-        return variant_field(name) if operand.type is None else pa.field(name, operand.type)
+        kind = operand.type or self.type_of(operand)
+        return variant_field(name) if kind is None else pa.field(name, kind)
 
     def outcomes(self, file: OpenedFile, group: int) -> int:
         """What the predicate can be of the rows of a row group."""
@@ -270,7 +285,7 @@ class BoundFiles:
                 continue
             need = reading.need(access, operand, as_null_test=as_null_test)
             needed |= need.leaves
-            if access.metadata is not None and need.reads_residual and access.rest is not None and access.rest.steps:
+            if isinstance(access, Access) and access.metadata is not None and need.reads_residual and access.rest:
                 needed.add(access.metadata)
             report = paths.setdefault(operand.key, PathReport(operand.text()))
             report.count(access, need)

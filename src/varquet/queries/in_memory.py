@@ -10,7 +10,10 @@ import pyarrow.compute as pc
 
 from varquet.columns.arrow import is_variant_type, variant_field
 from varquet.columns.extract import extract
-from varquet.parquet.positions import Position, field_at, find_variants, position_of
+from varquet.layouts.casts import cast_value
+from varquet.layouts.map_entries import lookup
+from varquet.layouts.map_keys import key_of
+from varquet.parquet.positions import Position, field_at, find_variants, position_of, positions_named
 from varquet.queries.binding import made_table, no_column, only_variant, with_types
 from varquet.queries.evaluate import evaluate
 from varquet.queries.explaining import Explanation
@@ -58,23 +61,35 @@ class BoundTable:
     def position(self, operand: Operand) -> Position:
         name = operand.column or self.source.column
         if name is not None:
+            found = next((one for one in positions_named(name) if field_at(self.source_schema, one) is not None), None)
+            if found is not None and self.map_at(found) is not None:
+                return found
             return position_of(name, self.source_schema)
         # A column that nobody has marked is one by its type.
         marked = find_variants(self.source_schema)
         unmarked: list[Position] = [(one.name,) for one in self.source_schema if is_variant_type(one.type)]
         return only_variant(marked or unmarked, "the table")
 
+    def map_at(self, position: Position) -> pa.DataType | None:
+        """The type of the maps at a position; None for Variants."""
+        found = field_at(self.source_schema, position)
+        return found.type if found is not None and pa.types.is_map(found.type) else None
+
     def check(self, operand: Operand) -> None:
         if operand.path is None:
             self.field(operand.column)
-        else:
-            self.position(operand)
+            return
+        position = self.position(operand)
+        if self.map_at(position) is not None:
+            key_of(operand.path, ".".join(position))
 
     def output_field(self, name: str, operand: Operand) -> pa.Field:
         self.check(operand)
         if operand.path is None:
             return self.field(operand.column).with_name(name)
-        return variant_field(name) if operand.type is None else pa.field(name, operand.type)
+        maps = self.map_at(self.position(operand))
+        kind = operand.type or (None if maps is None else maps.item_type)
+        return variant_field(name) if kind is None else pa.field(name, kind)
 
     def tables(self, threads: int, limit: int | None) -> Iterator[pa.Table]:
         table = self.source.table
@@ -93,6 +108,10 @@ class BoundTable:
         column = table.column(position[0])
         for name in position[1:]:
             column = pc.struct_field(column, name)
+        if pa.types.is_map(column.type):
+            key = key_of(operand.path, ".".join(position))
+            kind = operand.type or column.type.item_type
+            return pa.chunked_array([cast_value(lookup(chunk, key), operand.type) for chunk in column.chunks], kind)
         return extract(column, operand.path, operand.type, threads=threads)
 
     def explain(self) -> Explanation:

@@ -13,15 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from varquet.errors import UnsupportedTypeError
+from varquet.layouts.map_keys import key_of
 from varquet.parquet.pages import read_pages
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, field_at, positions_named
 from varquet.parquet.reader import OpenFile
+from varquet.paths import Path
 from varquet.queries.access import Access, Leaves, column_access, variant_access
 from varquet.queries.binding import only_variant
 from varquet.queries.bloom import read_bloom_filter
 from varquet.queries.dataset import FoundFile, partition_value
 from varquet.queries.expressions import Operand
+from varquet.queries.map_access import MapAccess, map_access, map_bounds
 from varquet.queries.outcomes import Bounds
 from varquet.queries.statistics import NOTHING_THERE, bounds_of
 
@@ -44,12 +47,12 @@ class OpenedFile:
         self.readers: queue.SimpleQueue[pq.ParquetFile] = queue.SimpleQueue()
         self.readers.put(self.open.file)
         self.index = found.file.page_index()
-        self.accesses: dict[tuple[Any, ...], Access | None] = {}
+        self.accesses: dict[tuple[Any, ...], Access | MapAccess | None] = {}
         self.blooms: dict[tuple[int, int], Callable[[Any], bool] | None] = {}
         self.partitions = {
             name: partition_value(found.partitions.get(name), kind)
             for name, kind in partitions.items()
-            if self.open.physical.get_field_index(name) < 0
+            if self.open.joined.get_field_index(name) < 0
         }
         self.deleted = None if found.deleted is None else found.deleted.positions()
 
@@ -59,36 +62,56 @@ class OpenedFile:
         return self.open.source.open()
 
     def position(self, name: str | None) -> Position | None:
-        """The Variant column that a path means; None if this file has not got it."""
+        """The column of Variants or maps that a path means; None if this file has not got it."""
         if name is None:
             return only_variant(list(self.open.variants), self.path)
         for position in positions_named(name):
             if position in self.open.variants:
                 return position
-            if (found := field_at(self.open.physical, position)) is not None:
-                raise UnsupportedTypeError(f"expected a Variant column at {'.'.join(position)!r} of {self.path!r}, got {found.type}")
+            if (found := field_at(self.open.joined, position)) is not None:
+                if pa.types.is_map(found.type):
+                    return position
+                raise UnsupportedTypeError(f"expected Variants or maps at {'.'.join(position)!r} of {self.path!r}, got {found.type}")
         return None
 
-    def access(self, operand: Operand, default: str | None) -> Access | None:
+    def access(self, operand: Operand, default: str | None) -> Access | MapAccess | None:
         """How an operand is read; None if there is no such column here."""
         key = (operand.path, operand.column)
         if key not in self.accesses:
             self.accesses[key] = self._access(operand, default)
         return self.accesses[key]
 
-    def _access(self, operand: Operand, default: str | None) -> Access | None:
+    def _access(self, operand: Operand, default: str | None) -> Access | MapAccess | None:
         if operand.path is None:
             position: Position | None = (operand.column or "",)
             assert position is not None
-            field = field_at(self.open.physical, position)
-            return None if field is None else column_access(position, field, self._element(position), self.leaves)
+            field = field_at(self.open.joined, position)
+            if field is None:
+                return None
+            sidecars = [self._element((name,)) for name in self.open.columns_of(position[0])[1:]]
+            return column_access(position, field, self._element(position), self.leaves, sidecars)
         position = self.position(operand.column or default)
         if position is None:
             return None
+        if position not in self.open.variants:
+            return self._map_access(position, operand.path)
         field = field_at(self.open.physical, position)
         assert field is not None
         layout = self.open.layouts.get(position, "parquet")
         return variant_access(position, field, self._element(position), self.leaves, operand.path, layout)
+
+    def _map_access(self, position: Position, path: Path) -> MapAccess:
+        name, above = ".".join(position), (field_at(self.open.joined, position[:length]) for length in range(1, len(position)))
+        if not all(field is not None and pa.types.is_struct(field.type) for field in above):
+            raise UnsupportedTypeError(f"expected one map per row, got {name!r} of {self.path!r}, which is in a list or map")
+        field = field_at(self.open.joined, position)
+        assert field is not None
+        stored = self.open.maps.get(position)
+        if any(len(other) > len(position) and other[: len(position)] == position for other in self.open.maps):
+            names = [(one,) for one in self.open.columns_of(position[0])]
+            whole = frozenset(leaf for one in names for leaf in self.leaves.of(self._element(one)))
+            return MapAccess(position, key_of(path, name), field.type.item_type, stored, whole=whole)
+        return map_access(position, field.type, key_of(path, name), stored, lambda at: self.leaves.of(self._element(at)))
 
     def _element(self, position: Position) -> Any:
         element = self.leaves.root
@@ -105,6 +128,8 @@ class OpenedFile:
         if access is None:
             return NOTHING_THERE
         bloom = (lambda leaf: self.bloom(group, leaf)) if use_bloom else None
+        if isinstance(access, MapAccess):
+            return map_bounds(access, operand.type, self.metadata.row_group(group), bloom)
         return bounds_of(access, operand.type, self.metadata.row_group(group), bloom)
 
     def alive(self, group: int) -> pa.Array | None:

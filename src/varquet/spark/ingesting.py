@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -59,6 +59,7 @@ def ingest(
     plan: PlanLike | None = None,
     *,
     column: str | None = None,
+    map_columns: Sequence[str] = (),
     partition_by: Keys = (),
     sort_by: Keys = (),
     mode: Mode = "append",
@@ -88,6 +89,7 @@ def ingest(
         plan: how the column is shredded: a Plan, or {column: schema}; an empty one shreds nothing. By default the table's plan, if rows are
             added to it, and else what `policy` makes of the data.
         column: the column; of a DataFrame the only Variant by default, of raw files the name that it gets, which is `v` by default.
+        map_columns: columns of maps of Parquet files or a DataFrame that get columns for hot keys, see `write`.
         partition_by, sort_by: paths with types, as "$.type string", or columns; see `write`.
         mode: as for `write`; by default rows are added.
         on_error: what becomes of records that are not JSON: they go to "quarantine", the folder `_quarantine` of the table, with file,
@@ -110,12 +112,15 @@ def ingest(
     }
     frame, files = _opened(spark, source, filesystem)
     if frame is not None:
-        named = _json_columns(frame, column)
+        named = _json_columns(frame, column, {*map_columns, *(() if plan is None else plan_of(plan).maps)})
         return write(
-            frame, path, plan, json_columns=named, mode=mode, on_error=on_error, duplicate_keys=duplicate_keys, evolve=evolve,
-            policy=policy, options=options, filesystem=filesystem, table=table, properties=properties, merge_schema=merge_schema, **written,
+            frame, path, plan, json_columns=named, map_columns=map_columns, mode=mode, on_error=on_error, duplicate_keys=duplicate_keys,
+            evolve=evolve, policy=policy, options=options, filesystem=filesystem, table=table, properties=properties,
+            merge_schema=merge_schema, **written,
         )  # fmt: skip
     check_on_error(on_error)
+    if map_columns:
+        raise UnsupportedTypeError(f"expected columns of maps with Parquet files or a DataFrame only, got {map_columns[0]!r} with NDJSON")
     target = open_table(path, table, filesystem, properties=properties, merge_schema=merge_schema)
     job = WriteJob(target, mode, functools.partial(run_numbered, spark))
     if job.is_ignored:
@@ -167,11 +172,14 @@ def _opened(
     return (read(spark, source) if isinstance(source, (str, os.PathLike)) else read(spark, *source)), []
 
 
-def _json_columns(frame: DataFrame, column: str | None) -> list[str]:
-    """The column of a DataFrame that becomes a Variant: the one that is named, or the only text where there is no Variant."""
+def _json_columns(frame: DataFrame, column: str | None, maps: Collection[str]) -> list[str]:
+    """The column of a DataFrame that becomes a Variant: the one that is named, or the only text where there is no Variant.
+
+    Where there are maps with hot keys, nothing need become one.
+    """
     if column is not None:
         return [column]
-    if any(kind == "variant" for _, kind in frame.dtypes):
+    if maps or any(kind == "variant" for _, kind in frame.dtypes):
         return []
     texts = [name for name, kind in frame.dtypes if kind == "string"]
     if len(texts) != 1:

@@ -10,7 +10,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from varquet.errors import UnsupportedTypeError
+from varquet.layouts.map_keys import MapKeys
 from varquet.profiles.facts import Profile, Steps, empty, merge
+from varquet.profiles.map_types import Fits, fits_of, merged_fits, typed_column
 from varquet.profiles.plan import Plan
 from varquet.profiles.policies import Options, PolicyName
 from varquet.profiles.profiling import MOST_NAMES, SHARE, profile_batches, profile_parts, variants_of
@@ -40,7 +42,7 @@ def profile(
         on_error: text that is not JSON is an error, or counts as an SQL NULL.
     """
     name = _column(frame, column)
-    chosen = frame.select(f"`{name.replace('`', '``')}`")
+    chosen = _only(frame, name)
 
     def count(candidates: Mapping[Steps, frozenset[str]]) -> Profile:
         task = functools.partial(_count, most_names=most_names, share=share, sample=sample, on_error=on_error, candidates=candidates)
@@ -58,11 +60,32 @@ def analyze(
     most_names: int = MOST_NAMES,
     share: float = SHARE,
     sample: float = 1.0,
+    typed: bool = False,
 ) -> Plan:
-    """The plan that a policy makes of a column of a DataFrame; see `profile`, and `varquet.choose` for the policies."""
+    """The plan that a policy makes of a column of a DataFrame; see `profile`, and `varquet.choose` for the policies.
+
+    A column of maps stays one, and the plan has its hot keys; with `typed` those get types all of whose texts are exactly those of a number
+    or the like, see `varquet.type_keys`.
+    """
     name = _column(frame, column)
     found = profile(frame, name, most_names=most_names, share=share, sample=sample)
-    return Plan.from_profiles({name: found}, policy, options)
+    maps = [one for one, kind in frame.dtypes if kind.startswith("map<")]
+    plan = Plan.from_profiles({name: found}, policy, options, maps=maps)
+    if not typed:
+        return plan
+    if name not in maps:
+        raise UnsupportedTypeError(f"expected a column of maps whose keys get types, got {name!r}")
+    parts = run_over(_only(frame, name), functools.partial(_fits, keys=plan.maps[name]), f"types of the keys of {name}")
+    return Plan({name: typed_column(plan.columns[name], merged_fits(parts))})
+
+
+def _fits(batches: Iterator[pa.RecordBatch], _number: int, *, keys: MapKeys) -> Fits:
+    """Which types the keys may have, by the rows of one partition."""
+    return fits_of((batch.column(0) for batch in batches), keys)
+
+
+def _only(frame: DataFrame, name: str) -> DataFrame:
+    return frame.select(f"`{name.replace('`', '``')}`")
 
 
 def merged(parts: list[bytes]) -> Profile:

@@ -13,6 +13,7 @@ from varquet.parquet.folder import Folder
 from varquet.queries.dataset import FoundFile, Moment, find_dataset
 from varquet.spark.arrow import spark_schema_of
 from varquet.spark.locations import base_of, is_native, read_files, uris_of
+from varquet.spark.map_tables import read_maps
 
 __all__ = ["read"]
 
@@ -24,10 +25,12 @@ def read(
     version: int | None = None,
     timestamp: Moment | None = None,
 ) -> DataFrame:
-    """A DataFrame of a table, or of several, whose Variant columns are real `variant` columns.
+    """A DataFrame of a table, or of several, whose Variant columns are real `variant` columns, and whose maps are whole.
 
     Spark's native reader reads them: it knows the standard's layout, and fails on times, nanoseconds and uuids that have a column.
     For those, and for other layouts, there is `spark.read.format("varquet")`. Queries on a few paths are much faster through `view`.
+    Maps that have columns for hot keys are put together; in folders that varquet has not written, one of the files is asked whether there
+    are any.
 
     Args:
         spark: the session.
@@ -36,7 +39,8 @@ def read(
     """
     if not more and (version is not None or timestamp is not None or _is_delta(path)):
         return _read_delta(spark, path, version, timestamp)
-    return spark.read.parquet(*(os.fspath(one) for one in (path, *more)))
+    paths = (path, *more)
+    return read_maps(spark, spark.read.parquet(*(os.fspath(one) for one in paths)), paths)
 
 
 def _is_delta(path: str | os.PathLike[str]) -> bool:

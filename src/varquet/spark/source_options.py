@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from varquet.errors import UnsupportedTypeError
+from varquet.layouts.map_keys import is_map_option
 
 __all__ = ["checked_options", "listed"]
 
 
 def checked_options(options: Mapping[str, str], known: set[str]) -> dict[str, str]:
     given = {name.lower(): text for name, text in options.items()}
-    unknown = sorted(set(given) - known)
+    unknown = sorted(name for name in set(given) - known if not is_map_option(name))
     if unknown:
         raise UnsupportedTypeError(
             f"expected an option of the data source varquet, got {unknown[0]!r}", hint=f"they are {', '.join(sorted(known))}"

@@ -13,6 +13,8 @@ from pyspark.sql import datasource as api
 from pyspark.sql.types import StructType
 
 from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.layouts.map_keys import maps_of_options
+from varquet.profiles.plan import ColumnPlan, Plan
 from varquet.queries.dataset import Dataset, FoundFile, find_dataset
 from varquet.queries.expressions import IsNull, Not, Operand, Predicate, Query
 from varquet.queries.grammar import parse_predicate
@@ -40,6 +42,8 @@ class Reading:
     timestamp: str | None = None
     only: frozenset[str] | None = None
     """The paths of the files that are read, where that is not all of them."""
+    plan: Plan | None = None
+    """The hot keys of maps, for files that do not say which they are."""
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Reading:
@@ -48,6 +52,7 @@ class Reading:
         where = given.get("where")
         if where is not None:
             parse_predicate(where)
+        maps = {name: ColumnPlan.of_keys(keys) for name, keys in maps_of_options(given, ignores_case=True).items()}
         version = given.get("version")
         if version is not None and not version.isdigit():
             raise UnsupportedTypeError(f"expected the number of a version, got {version!r}")
@@ -59,11 +64,12 @@ class Reading:
             None if version is None else int(version),
             given.get("timestamp"),
             frozenset(listed(given["files"])) if "files" in given else None,
+            Plan(maps) if maps else None,
         )
 
     def scan(self, dataset: Dataset | None = None, names: Sequence[str] | None = None, pushed: Sequence[Predicate] = ()) -> Scan:
         """The query, of some of the files and columns."""
-        made = Scan(FilesSource(self.dataset() if dataset is None else dataset, self.column, None), Query(), 1)
+        made = Scan(FilesSource(self.dataset() if dataset is None else dataset, self.column, self.plan), Query(), 1)
         if self.select is not None:
             made = made.select(self.select)
         if self.where is not None:

@@ -14,8 +14,9 @@ from pyspark.sql import datasource as api
 from pyspark.sql.types import StructType
 
 from varquet.errors import UnsupportedTypeError
+from varquet.layouts.map_keys import maps_of_options
 from varquet.profiles.folding import folded
-from varquet.profiles.plan import Plan
+from varquet.profiles.plan import ColumnPlan, Plan
 from varquet.profiles.profiling import MOST_NAMES
 from varquet.spark.arrow import arrow_schema_of
 from varquet.spark.profiling import merged
@@ -27,14 +28,14 @@ from varquet.tables.opening import open_table
 from varquet.tables.parsing import Parsing
 from varquet.tables.parts import write_part
 from varquet.tables.quarantine import number_lines
-from varquet.tables.write_job import Part, WriteJob, plan_of, settings_of
+from varquet.tables.write_job import Part, WriteJob, named_columns, plan_of, settings_of
 from varquet.tables.writing import Settings
 
 __all__ = ["StagedWriter", "StreamWriter", "Writer", "Writing", "query_of"]
 
 _OPTIONS: Final = {
-    "path", "plan", "schemas", "json_columns", "partition_by", "sort_by", "mode", "on_error", "duplicate_keys", "file_bytes", "layout",
-    "compression", "compression_level", "row_group_rows", "query", "staged", "evolve", "checkpointlocation",
+    "path", "plan", "schemas", "json_columns", "map_columns", "partition_by", "sort_by", "mode", "on_error", "duplicate_keys",
+    "file_bytes", "layout", "compression", "compression_level", "row_group_rows", "query", "staged", "evolve", "checkpointlocation",
     "table", "properties", "merge_schema",
 }  # fmt: skip
 
@@ -53,12 +54,13 @@ class Writing:
         given = checked_options(options, _OPTIONS)
         table = _table_of(given)
         plan = _plan_of(given)
-        names = listed(given.get("json_columns", ""))
+        names, maps = named_columns(plan, listed(given.get("json_columns", "")), listed(given.get("map_columns", "")))
         parsing = Parsing.of(
             arrow_schema_of(schema),
-            (*names, *(() if plan is None else plan.columns)),
+            names,
             given.get("on_error", "fail"),  # type: ignore[arg-type]
             given.get("duplicate_keys", "error"),  # type: ignore[arg-type]
+            maps,
         )
 
         others: dict[str, Any] = {
@@ -76,12 +78,16 @@ class Writing:
 def _plan_of(given: Mapping[str, str]) -> Plan | None:
     if "plan" in given and "schemas" in given:
         raise UnsupportedTypeError("expected one of the options plan and schemas, got both")
-    if "schemas" in given:
-        return plan_of(listed(given["schemas"]))
+    maps = {name: ColumnPlan.of_keys(keys) for name, keys in maps_of_options(given, ignores_case=True).items()}
     text = given.get("plan")
-    if text is None:
-        return None
-    return Plan.from_json(text) if text.lstrip().startswith("{") else Plan.load(text)
+    plan: Plan | None = None
+    if "schemas" in given:
+        plan = plan_of(listed(given["schemas"]))
+    elif text is not None:
+        plan = Plan.from_json(text) if text.lstrip().startswith("{") else Plan.load(text)
+    elif maps:
+        plan = Plan({})
+    return plan if plan is None or not maps else Plan({**plan.columns, **maps}, plan.step)
 
 
 def _table_of(given: Mapping[str, str]) -> Table:
@@ -196,6 +202,7 @@ class StagedWriter(api.DataSourceStreamArrowWriter):
         self.query = query_of(options)
         self.evolves = given.get("evolve") == "true"
         self.given = given.get("plan")
+        self.maps = listed(given.get("map_columns", ""))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> api.WriterCommitMessage:
         return _Message([pickle.loads(value) for batch in iterator for value in batch.column("result").to_pylist()])
@@ -211,7 +218,7 @@ class StagedWriter(api.DataSourceStreamArrowWriter):
         names = sorted({name for part in parts for name in part.profiles})
         found = {name: folded(merged([part.profiles[name] for part in parts if name in part.profiles]), MOST_NAMES) for name in names}
         if text is None:
-            return Plan.from_profiles(found).to_json() if found else None
+            return Plan.from_profiles(found, maps=self.maps).to_json() if found else None
         if not self.evolves:
             return text
         before = Plan.from_json(text)

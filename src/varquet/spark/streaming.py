@@ -26,13 +26,14 @@ from varquet.parquet.sources import DuplicateKeys
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.plan import Plan, leaf_types
 from varquet.spark.arrow import arrow_schema_of
+from varquet.spark.map_tables import has_hot_keys
 from varquet.spark.tasks import partition_number, with_versions_checked
 from varquet.tables.base import Table
 from varquet.tables.jobs import Job
 from varquet.tables.opening import TableKind, open_table
 from varquet.tables.parsing import Parsing
 from varquet.tables.parts import write_part
-from varquet.tables.write_job import Keys, OnError, Part, PlanLike, plan_of, settings_of
+from varquet.tables.write_job import Keys, OnError, Part, PlanLike, named_columns, plan_of, settings_of
 from varquet.tables.writing import FILE_BYTES, Settings
 
 __all__ = ["METRICS", "read_stream", "write_stream"]
@@ -46,9 +47,10 @@ _MOST_PATHS: Final = 100
 def read_stream(spark: SparkSession, path: str) -> DataFrame:
     """The rows of a table, and those that come into it, as a stream, through Spark's native reader.
 
-    For layouts that it does not read there is `spark.readStream.format("varquet")`, which is also what reads Delta tables.
+    For layouts that it does not read there is `spark.readStream.format("varquet")`, which is also what reads Delta tables, and tables
+    whose plan has hot keys of maps.
     """
-    if is_table(Folder.at(path)):
+    if is_table(Folder.at(path)) or has_hot_keys(path):
         return spark.readStream.format("varquet").option("path", path).load()
     return spark.readStream.schema(spark.read.parquet(path).schema).parquet(path)
 
@@ -60,6 +62,7 @@ def write_stream(
     *,
     checkpoint: str,
     json_columns: Sequence[str] = (),
+    map_columns: Sequence[str] = (),
     partition_by: Keys = (),
     sort_by: Keys = (),
     on_error: OnError = "quarantine",
@@ -90,7 +93,7 @@ def write_stream(
         evolve: adapt the table's plan to each batch, for the next one; see `Plan.evolve`.
         trigger: arguments for Spark's `trigger`, as {"availableNow": True} or {"processingTime": "1 minute"}.
         name: the name of the query.
-        json_columns, partition_by, sort_by, on_error, duplicate_keys, file_bytes, row_group_rows, layout, compression,
+        json_columns, map_columns, partition_by, sort_by, on_error, duplicate_keys, file_bytes, row_group_rows, layout, compression,
             compression_level, table, properties, merge_schema: as for `write`.
     """
     if not frame.isStreaming:
@@ -99,8 +102,8 @@ def write_stream(
     job = target.begin()
     recorded = target.plan()
     given = plan_of(plan) if plan is not None else None if recorded is None else Plan.from_json(recorded)
-    named = (*json_columns, *(given.columns if given is not None else ()))
-    parsing = Parsing.of(arrow_schema_of(frame.schema), named, on_error, duplicate_keys)
+    named, maps = named_columns(given, json_columns, map_columns)
+    parsing = Parsing.of(arrow_schema_of(frame.schema), named, on_error, duplicate_keys, maps)
     settings = settings_of(
         parsing.schema,
         parsing.variants,
@@ -129,6 +132,8 @@ def write_stream(
         writer = writer.option("evolve", "true")
     if given is not None:
         writer = writer.option("plan", given.to_json())
+    if maps:
+        writer = writer.option("map_columns", json.dumps(maps))
     if trigger is not None:
         writer = writer.trigger(**trigger)
     return (writer if name is None else writer.queryName(name)).start()

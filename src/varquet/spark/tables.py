@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 from pyspark.sql import SparkSession
 
@@ -16,6 +17,7 @@ from varquet.parquet.convert import Content, ConvertedFile, TargetLayout
 from varquet.parquet.convert import convert as convert_here
 from varquet.parquet.files import DataFile
 from varquet.parquet.folder import Folder
+from varquet.parquet.reader import OpenFile
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.facts import Profile, Steps
 from varquet.profiles.plan import Plan
@@ -57,8 +59,10 @@ def profile_table(
 def analyze_table(
     spark: SparkSession, path: Source, column: str, *, policy: PolicyName = "varquet", options: Options | None = None
 ) -> Plan:
-    """The plan that a policy makes of a column of Parquet files."""
-    return Plan.from_profiles({column: profile_table(spark, path, column)}, policy, options)
+    """The plan that a policy makes of a column of Parquet files; of a column of maps it has the hot keys."""
+    first = OpenFile(find_files(path)[0].file).schema
+    maps = [field.name for field in first if pa.types.is_map(field.type)]
+    return Plan.from_profiles({column: profile_table(spark, path, column)}, policy, options, maps=maps)
 
 
 def _count(

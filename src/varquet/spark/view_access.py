@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -14,8 +14,10 @@ from varquet.paths import Path
 from varquet.queries.access import Access, Step
 from varquet.queries.dataset import FoundFile
 from varquet.queries.expressions import Operand
+from varquet.queries.map_access import MapAccess
 from varquet.queries.opened import OpenedFile
 from varquet.queries.statistics import adds_nothing
+from varquet.spark.view_map_access import MapReading, WholeMap, key_reading, whole_reading
 
 __all__ = ["FileFacts", "Reading", "Shape", "facts_of"]
 
@@ -50,7 +52,7 @@ class Reading:
 class Shape:
     """Where all columns of a view are in a file: files of one shape are read alike."""
 
-    readings: tuple[Reading | None, ...]
+    readings: tuple[Reading | MapReading | WholeMap | None, ...]
     """None for a path into a Variant column that the file has not got."""
     is_native: bool = False
     """Whether the Variants must be left to Spark's own reader."""
@@ -77,7 +79,7 @@ def facts_of(found: FoundFile, select: Mapping[str, Operand], column: str | None
         partitions: the names among the columns that are folders, not in the file.
     """
     file = OpenedFile(found, None, {})
-    readings: list[Reading | None] = []
+    readings: list[Reading | MapReading | WholeMap | None] = []
     held: list[bool] = []
     there: list[bool] = []
     is_native = False
@@ -89,7 +91,13 @@ def facts_of(found: FoundFile, select: Mapping[str, Operand], column: str | None
             continue
         access = file.access(operand, column)
         there.append(access is not None)
-        if operand.path is None:
+        if isinstance(access, MapAccess):
+            readings.append(key_reading(access, file))
+            held.append(False)
+        elif operand.path is None and access is not None and any(position[0] == operand.column for position in file.open.maps):
+            readings.append(whole_reading(operand.column or "", file))
+            held.append(False)
+        elif operand.path is None:
             readings.append(Reading((operand.column or "",)))
             held.append(False)
         elif access is None:
@@ -104,7 +112,7 @@ def facts_of(found: FoundFile, select: Mapping[str, Operand], column: str | None
     is_native |= _is_read_twice(readings)
     if is_native:
         whole = [
-            one if one is None or one.rest is None else Reading(one.position, _path(operand))
+            Reading(one.position, _path(operand)) if isinstance(one, Reading) and one.rest is not None else one
             for one, operand in zip(readings, select.values(), strict=True)
         ]
         return FileFacts(Shape(tuple(whole), True), tuple(there), (False,) * len(whole))
@@ -163,10 +171,11 @@ def _stored(kind: pa.DataType) -> pa.DataType:
     return pa.binary() if pa.types.is_binary_view(kind) or pa.types.is_large_binary(kind) else kind
 
 
-def _is_read_twice(readings: list[Reading | None]) -> bool:
+def _is_read_twice(readings: Iterable[Reading | MapReading | WholeMap | None]) -> bool:
     """Whether a column is wanted both as it is and for a Variant inside of it."""
-    ordinary = {reading.position[0] for reading in readings if reading is not None and reading.rest is None}
-    return any(reading is not None and reading.rest is not None and reading.position[0] in ordinary for reading in readings)
+    known = [reading for reading in readings if isinstance(reading, Reading)]
+    ordinary = {reading.position[0] for reading in known if reading.rest is None}
+    return any(reading.rest is not None and reading.position[0] in ordinary for reading in known)
 
 
 def _structs(kind: pa.DataType) -> Iterator[pa.DataType]:

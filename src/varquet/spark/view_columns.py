@@ -28,7 +28,20 @@ from varquet.spark.view_access import Reading
 from varquet.types import sql_name
 from varquet.variant.metadata import EMPTY_METADATA
 
-__all__ = ["Tree", "column_at", "computed", "in_python", "native", "put", "quoted", "residual", "spark_type", "struct_of", "tree_of_shape"]
+__all__ = [
+    "Tree",
+    "column_at",
+    "computed",
+    "in_python",
+    "native",
+    "put",
+    "quoted",
+    "residual",
+    "spark_type",
+    "struct_of",
+    "tree_of_shape",
+    "typed_as",
+]
 
 Tree: TypeAlias = dict[str | None, Union["Tree", types.DataType]]
 """What is read, by name; the elements of an array have none."""
@@ -147,7 +160,7 @@ def computed(reading: Reading, target: pa.DataType | None, *, is_held: bool) -> 
     if reading.typed is not None and not reading.is_primitive:
         group = column_at((*reading.position, *reading.trail))
         return _cast(_putting_together(is_element=reading.is_element)(_metadata(reading), group), target)
-    typed = None if reading.typed is None else _typed(column_at((*reading.position, *reading.trail, _TYPED)), reading.typed, target)
+    typed = None if reading.typed is None else typed_as(column_at((*reading.position, *reading.trail, _TYPED)), reading.typed, target)
     if not is_held:
         return functions.lit(None).cast(_target(target)) if typed is None else typed
     value = residual(reading)
@@ -175,7 +188,7 @@ def _cast(variant: Column, target: pa.DataType | None) -> Column:
     return variant if target is None else functions.try_variant_get(variant, "$", spark_type(target).simpleString())
 
 
-def _typed(column: Column, kind: pa.DataType, target: pa.DataType | None) -> Column:
+def typed_as(column: Column, kind: pa.DataType, target: pa.DataType | None) -> Column:
     """A typed column as another type, as `try_variant_get` casts the Variants of its values."""
     if target is None:
         return column.cast(types.VariantType())

@@ -35,6 +35,8 @@ from varquet.spark.predicates import condition
 from varquet.spark.tasks import run_numbered
 from varquet.spark.view_access import FileFacts, Reading, Shape, facts_of
 from varquet.spark.view_columns import Tree, column_at, computed, native, put, residual, spark_type, struct_of, tree_of_shape
+from varquet.spark.view_map_access import MapReading, WholeMap
+from varquet.spark.view_maps import add_map, map_value, value_type, whole_map
 
 __all__ = ["view"]
 
@@ -125,7 +127,8 @@ def _whole(
         kinds = {field.name: field.dataType for field in spark_schema_of(dataset.schema)}
     if not all(one.shape.is_native for one in facts):
         spark.conf.set(_CONF, "true")
-    frames = [frame for group in _groups(facts, uris) for frame in _frames(spark, group, select, kinds, base)]
+    nothing = _types_of_keys(select, facts)
+    frames = [frame for group in _groups(facts, uris) for frame in _frames(spark, group, select, kinds, nothing, base)]
     if len(found) < len(dataset.files):
         frames.append(_of_other_files(spark, path, dataset, select, column, moment))
     if not frames:
@@ -200,6 +203,16 @@ def _ordinary_types(
     return kinds
 
 
+def _types_of_keys(select: Mapping[str, Operand], facts: Sequence[FileFacts]) -> dict[str, types.DataType]:
+    """The types of keys of maps, for files that have no such map."""
+    found: dict[str, types.DataType] = {}
+    for number, name in enumerate(select):
+        reading = next((one.shape.readings[number] for one in facts if isinstance(one.shape.readings[number], MapReading)), None)
+        if isinstance(reading, MapReading):
+            found[name] = value_type(reading.kind)
+    return found
+
+
 # How they are read
 
 
@@ -230,21 +243,28 @@ def _groups(facts: Sequence[FileFacts], uris: Sequence[str]) -> list[_Group]:
 def _conflicts(shape: Shape, is_held: Sequence[bool]) -> list[Reading]:
     """The readings that come from a typed column in some rows and from its residual in others."""
     pairs = zip(shape.readings, is_held, strict=True)
-    return list(dict.fromkeys(reading for reading, held in pairs if held and reading is not None and reading.is_primitive))
+    return list(dict.fromkeys(reading for reading, held in pairs if held and isinstance(reading, Reading) and reading.is_primitive))
 
 
 def _frames(
-    spark: SparkSession, group: _Group, select: Mapping[str, Operand], kinds: Mapping[str, types.DataType], base: str | None
+    spark: SparkSession,
+    group: _Group,
+    select: Mapping[str, Operand],
+    kinds: Mapping[str, types.DataType],
+    nothing: Mapping[str, types.DataType],
+    base: str | None,
 ) -> list[DataFrame]:
     readings = group.shape.readings
     pairs = list(zip(readings, group.is_held, strict=True))
-    paths = [reading for reading in readings if reading is not None and reading.rest is not None]
+    paths = [reading for reading in readings if isinstance(reading, Reading) and reading.rest is not None]
     if group.shape.is_native:
         tree: Tree = {}
     else:
-        tree = tree_of_shape(paths, frozenset(reading for reading, held in pairs if held and reading is not None))
+        tree = tree_of_shape(paths, frozenset(reading for reading, held in pairs if held and isinstance(reading, Reading)))
     for reading in readings:
-        if reading is not None and reading.rest is None:
+        if isinstance(reading, (MapReading, WholeMap)):
+            add_map(tree, reading)
+        elif reading is not None and reading.rest is None:
             put(tree, reading.position, kinds[reading.position[0]])
     if group.shape.is_native:
         for reading in paths:
@@ -256,7 +276,11 @@ def _frames(
         made: list[Column] = []
         for (name, operand), (reading, held) in zip(select.items(), pairs, strict=True):
             if reading is None:
-                one = functions.lit(None).cast(types.VariantType() if operand.type is None else spark_type(operand.type))
+                one = functions.lit(None).cast(nothing.get(name, types.VariantType()) if operand.type is None else spark_type(operand.type))
+            elif isinstance(reading, MapReading):
+                one = map_value(reading, operand.type)
+            elif isinstance(reading, WholeMap):
+                one = whole_map(reading)
             elif reading.rest is None:
                 one = column_at(reading.position)
                 one = one if operand.type is None else one.cast(spark_type(operand.type))
@@ -271,7 +295,7 @@ def _frames(
     conflicts = {
         (reading, operand.type is None)
         for (reading, held), operand in zip(pairs, select.values(), strict=True)
-        if held and reading is not None and reading.is_primitive
+        if held and isinstance(reading, Reading) and reading.is_primitive
     }
     if not conflicts:
         return [frame.select(*selected(with_residuals=True))]

@@ -30,6 +30,7 @@ def write(
     plan: PlanLike | None = None,
     *,
     json_columns: Sequence[str] = (),
+    map_columns: Sequence[str] = (),
     partition_by: Keys = (),
     sort_by: Keys = (),
     mode: Mode = "error",
@@ -48,7 +49,7 @@ def write(
     properties: Mapping[str, str] | None = None,
     merge_schema: bool = False,
 ) -> Report:
-    """Write a DataFrame as a table of Parquet files with shredded Variants, which Spark and others read.
+    """Write a DataFrame as a table of Parquet files with shredded Variants and maps, which Spark and others read.
 
     Files are written out of sight and appear when all of them are complete; a job that fails leaves the table as it was. Columns that
     are no Variants keep their types.
@@ -56,10 +57,12 @@ def write(
     Args:
         frame: the rows.
         path: the table's folder, as a path or URI.
-        plan: how Variants are shredded: a Plan, or schemas by column, as {"event": "id bigint, type string"}; an empty one shreds
-            nothing. By default the plan that the table has, if rows are added to it; else one made of the rows, which are computed
-            twice then.
+        plan: how columns are shredded: a Plan, or schemas by column, as {"event": "id bigint, type string"}, and hot keys of maps, as
+            {"headers": ["content-type"]}; an empty one shreds nothing. By default the plan that the table has, if rows are added to
+            it; else one made of the rows, which are computed twice then.
         json_columns: columns of JSON text or maps that become Variants; those that a plan names do anyway.
+        map_columns: columns of maps that stay maps, and get columns for their hot keys; those for which a plan has keys do anyway. Who
+            reads the table without varquet sees maps without these keys, and the columns.
         partition_by: columns, or paths with types as "$.type string", for folders as Hive and Spark name them.
         sort_by: columns or paths with types by which the rows of each file are sorted, so that statistics can skip more.
         mode: "error" if the table has files; "append"; "overwrite"; "overwrite-partitions", those that have rows in the DataFrame;
@@ -85,6 +88,7 @@ def write(
         plan,
         lambda _, names: {name: profile(frame, name, on_error=on_bad) for name in names},
         json_columns=json_columns,
+        map_columns=map_columns,
         on_error=on_error,
         duplicate_keys=duplicate_keys,
         evolve=evolve,

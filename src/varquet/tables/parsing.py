@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from varquet.columns.arrow import plain, variant_field
 from varquet.errors import UnsupportedTypeError
+from varquet.parquet.maps import map_position
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.sources import FIRST_REFUSED, DuplicateKeys, Refused, bad_row, parse_texts
 from varquet.profiles.profiling import variants_of
@@ -52,13 +53,22 @@ class Parsing:
     """Those that are Variants then, at the top level."""
     on_error: OnError
     duplicate_keys: DuplicateKeys
+    maps: tuple[str, ...] = ()
+    """Those that stay maps, and get columns for hot keys."""
 
     @classmethod
-    def of(cls, schema: pa.Schema, named: Iterable[str], on_error: OnError, duplicate_keys: DuplicateKeys) -> Parsing:
-        """For rows of a schema, of which some columns are named because they shall be Variants."""
+    def of(
+        cls, schema: pa.Schema, named: Iterable[str], on_error: OnError, duplicate_keys: DuplicateKeys, maps: Iterable[str] = ()
+    ) -> Parsing:
+        """For rows of a schema, of which some columns are named because they shall be Variants, or maps with hot keys."""
         check_on_error(on_error)
         texts: list[str] = []
+        kept = tuple(dict.fromkeys(maps))
+        for name in kept:
+            map_position(name, schema)
         for name in dict.fromkeys(named):
+            if name in kept:
+                raise UnsupportedTypeError(f"expected column {name!r} to stay a map or to become a Variant, got it for both")
             if name not in schema.names:
                 if name.partition(".")[0] in schema.names:
                     continue  # within a struct; the writer finds it
@@ -70,7 +80,22 @@ class Parsing:
                 raise UnsupportedTypeError(f"expected Variants, JSON text or maps in column {name!r}, got {kind}")
             texts.append(name)
         made = pa.schema([variant_field(one.name, shared_metadata=True) if one.name in texts else one for one in schema])
-        return cls(made, tuple(texts), tuple(one.name for one in made if is_variant_field(one)), on_error, duplicate_keys)
+        return cls(made, tuple(texts), tuple(one.name for one in made if is_variant_field(one)), on_error, duplicate_keys, kept)
+
+    @property
+    def profiled(self) -> tuple[str, ...]:
+        """The columns that are counted: Variants and maps at the top level."""
+        return (*self.variants, *(name for name in self.maps if name in self.schema.names))
+
+    def unplanned(self) -> tuple[str, ...]:
+        """The columns of which a plan is to be made; an error for maps inside of others, whose keys somebody has to give."""
+        inside = [name for name in self.maps if name not in self.schema.names]
+        if inside:
+            raise UnsupportedTypeError(
+                f"expected the hot keys of {inside[0]!r} by a plan, because they are counted at the top level only, got none",
+                hint=f'plan={{"{inside[0]}": ["a", "b"]}}',
+            )
+        return self.profiled
 
     def parse(self, batch: pa.RecordBatch, where: str, before: int) -> Parsed:
         """The rows of a batch, of which so many rows were before it."""

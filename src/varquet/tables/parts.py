@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from varquet.profiles.plan import Plan
-from varquet.profiles.profiling import Counting, profile
+from varquet.profiles.profiling import Counting, profile, variants_of
 from varquet.tables.base import Table
 from varquet.tables.jobs import Job
 from varquet.tables.parsing import Parsing
@@ -40,7 +40,7 @@ def write_part(
     writer: TableWriter | None = None
     quarantine = QuarantineWriter(table, job, job.label(number))
     part = Part(schema=settings.columns(parsing.schema))
-    counting = {name: Counting() for name in parsing.variants if counts}
+    counting = {name: Counting() for name in parsing.profiled if counts}
 
     def parsed() -> Iterator[pa.RecordBatch]:
         before = 0
@@ -49,14 +49,14 @@ def write_part(
             before += batch.num_rows
             found.count(part, quarantine)
             for name, column in counting.items():
-                column.add(found.rows.column(name))
+                column.add(variants_of(found.rows.column(name), found.rows.schema.field(name)))
             yield found.rows
 
     try:
         rows = parsed()
         if settings.plan is None:
             first = _first(rows)
-            settings = replace(settings, plan=_plan_of(first, parsing.variants))
+            settings = replace(settings, plan=_plan_of(first, parsing))
             rows = itertools.chain(first, rows)
         for batch in rows:
             if writer is None:
@@ -81,8 +81,8 @@ def _first(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
     return found
 
 
-def _plan_of(batches: Sequence[pa.RecordBatch], variants: Sequence[str]) -> Plan:
+def _plan_of(batches: Sequence[pa.RecordBatch], parsing: Parsing) -> Plan:
     if not batches:
         return Plan({})
-    columns = {name: pa.chunked_array([batch.column(name) for batch in batches]) for name in variants}
-    return Plan.from_profiles({name: profile(column, threads=1) for name, column in columns.items()})
+    columns = {name: pa.chunked_array([batch.column(name) for batch in batches]) for name in parsing.unplanned()}
+    return Plan.from_profiles({name: profile(column, threads=1) for name, column in columns.items()}, maps=parsing.maps)

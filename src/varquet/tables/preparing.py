@@ -13,7 +13,7 @@ from varquet.profiles.facts import Profile
 from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
 from varquet.tables.parsing import Parsing
-from varquet.tables.write_job import Keys, OnError, PlanLike, WriteJob, plan_of, settings_of
+from varquet.tables.write_job import Keys, OnError, PlanLike, WriteJob, named_columns, plan_of, settings_of
 from varquet.tables.writing import Settings
 
 __all__ = ["Prepared", "prepare"]
@@ -37,6 +37,7 @@ def prepare(
     profiles_of: Callable[[Parsing, Sequence[str]], Mapping[str, Profile]],
     *,
     json_columns: Sequence[str],
+    map_columns: Sequence[str],
     on_error: OnError,
     duplicate_keys: DuplicateKeys,
     evolve: bool,
@@ -49,17 +50,17 @@ def prepare(
     """Decide how rows of a schema are written, and check that they fit to the table.
 
     Args:
-        profiles_of: counts what is in Variant columns, if a plan has to be made of that.
+        profiles_of: counts what is in columns of Variants and maps, if a plan has to be made of that.
         files: how files are written, as Settings has it.
     """
     given = job.recorded_plan() if plan is None else plan_of(plan)
-    named = (*json_columns, *(given.columns if given is not None else ()))
-    parsing = Parsing.of(schema, named, on_error, duplicate_keys)
+    named, maps = named_columns(given, json_columns, map_columns)
+    parsing = Parsing.of(schema, named, on_error, duplicate_keys, maps)
     changes: list[Change] = []
     if given is None:
-        given = Plan.from_profiles(profiles_of(parsing, parsing.variants), policy, options)
+        given = Plan.from_profiles(profiles_of(parsing, parsing.unplanned()), policy, options, maps=maps)
     elif evolve:
-        given, changes = given.evolve(profiles_of(parsing, [name for name in given.columns if name in parsing.variants]))
+        given, changes = given.evolve(profiles_of(parsing, [name for name in given.columns if name in parsing.profiled]))
     settings = settings_of(parsing.schema, parsing.variants, partition_by, sort_by, plan=job.table.allowed(given), **files)
     job.check(parsing.schema, settings)
     return Prepared(parsing, settings, given, changes)

@@ -32,6 +32,7 @@ def write_table(
     *,
     table: TableKind | None = None,
     json_columns: Sequence[str] = (),
+    map_columns: Sequence[str] = (),
     partition_by: Keys = (),
     sort_by: Keys = (),
     mode: Mode = "error",
@@ -59,10 +60,12 @@ def write_table(
     Args:
         data: an Arrow table, batch or reader, or an iterable of batches.
         path: the table's folder, as a path or URI.
-        plan: how Variants are shredded: a Plan, or schemas by column, as {"event": "id bigint, type string"}; an empty one shreds
-            nothing. By default the plan that the table has, if rows are added to it; else one made of the rows, all of them in memory.
+        plan: how columns are shredded: a Plan, or schemas by column, as {"event": "id bigint, type string"}, and hot keys of maps, as
+            {"headers": ["content-type"]}; an empty one shreds nothing. By default the plan that the table has, if rows are added to
+            it; else one made of the rows, all of them in memory.
         table: "directory", a plain folder of Parquet files, or "delta"; by default what is there, and a directory where nothing is.
         json_columns: columns of JSON text or maps that become Variants; those that a plan names do anyway.
+        map_columns: columns of maps that stay maps, and get columns for their hot keys; not in Delta tables, whose readers would not know.
         partition_by: columns, or paths with types as "$.type string", for folders as Hive and Spark name them.
         sort_by: columns or paths with types by which the rows of each file are sorted, so that statistics can skip more.
         mode: "error" if there is a table; "append"; "overwrite"; "overwrite-partitions", those that have rows in the data; "ignore".
@@ -90,6 +93,7 @@ def write_table(
         plan,
         lambda parsing, names: _profiles(parsing, batches_of(data)[0], names),
         json_columns=json_columns,
+        map_columns=map_columns,
         on_error=on_error,
         duplicate_keys=duplicate_keys,
         evolve=evolve,

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import pyarrow as pa
 
 from varquet.errors import UnsupportedTypeError
+from varquet.layouts.map_keys import MapKeys
 from varquet.parquet.sources import FIRST_REFUSED, Refused
 from varquet.profiles.plan import Change, ColumnPlan, Plan
 from varquet.queries.expressions import Operand
@@ -24,11 +25,11 @@ from varquet.tables.jobs import Job, end
 from varquet.tables.quarantine import number_lines
 from varquet.tables.writing import Key, Settings, TableWriter
 
-__all__ = ["Keys", "Mode", "OnError", "Part", "PlanLike", "Report", "WriteJob", "check_on_error", "plan_of", "settings_of"]
+__all__ = ["Keys", "Mode", "OnError", "Part", "PlanLike", "Report", "WriteJob", "check_on_error", "named_columns", "plan_of", "settings_of"]
 
 Mode: TypeAlias = Literal["append", "overwrite", "overwrite-partitions", "error", "ignore"]
 OnError: TypeAlias = Literal["quarantine", "fail", "null"]
-PlanLike: TypeAlias = "Plan | Mapping[str, ShreddingSchema | str]"
+PlanLike: TypeAlias = "Plan | Mapping[str, ShreddingSchema | str | MapKeys | Sequence[str]]"
 Each: TypeAlias = "Callable[[Callable[[int], Any], int, str], Any]"
 Keys: TypeAlias = "str | Operand | Sequence[str | Operand] | Mapping[str, str | Operand]"
 
@@ -83,7 +84,7 @@ class Report:
         return {
             **data,
             "seconds": round(self.seconds, 3),
-            "schemas": {name: schema.ddl() for name, schema in self.plan.schemas.items()},
+            "schemas": {name: column.schema.ddl() for name, column in self.plan.columns.items()},
             "changes": [dataclasses.asdict(change) for change in self.changes],
         }
 
@@ -92,7 +93,7 @@ class Report:
         speed = self.bytes_in / 1e6 / max(self.seconds, 1e-9)
         read = [("read", f"{self.bytes_in:,} bytes")] if self.bytes_in else []
         mixed = {path: share for path, share in self.typed.items() if share < 1}
-        columns = [(f"column {name}", schema.ddl() or "unshredded") for name, schema in self.plan.schemas.items()]
+        columns = [(f"column {name}", column.schema.ddl() or "unshredded") for name, column in self.plan.columns.items()]
         return [
             ("table", self.path),
             ("rows", f"{self.rows:,} in {self.files:,} file{'' if self.files == 1 else 's'}"),
@@ -259,11 +260,21 @@ def check_on_error(on_error: str) -> None:
 
 
 def plan_of(given: PlanLike) -> Plan:
-    """A plan, or the schemas by column as one."""
-    if isinstance(given, Plan):
-        return given
-    schemas = {name: ShreddingSchema.parse(schema) if isinstance(schema, str) else schema for name, schema in given.items()}
-    return Plan({name: ColumnPlan(schema) for name, schema in schemas.items()})
+    """A plan, or schemas and hot keys by column as one."""
+    return given if isinstance(given, Plan) else Plan({name: _column_plan(one) for name, one in given.items()})
+
+
+def _column_plan(given: ShreddingSchema | str | MapKeys | Sequence[str]) -> ColumnPlan:
+    if isinstance(given, str):
+        return ColumnPlan(ShreddingSchema.parse(given))
+    return ColumnPlan(given) if isinstance(given, ShreddingSchema) else ColumnPlan.of_keys(given)
+
+
+def named_columns(plan: Plan | None, json_columns: Sequence[str], map_columns: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The columns that become Variants, and those that stay maps with hot keys; a plan names some of both."""
+    planned = Plan({}) if plan is None else plan
+    maps = dict.fromkeys((*map_columns, *planned.maps))
+    return [*dict.fromkeys((*json_columns, *planned.schemas))], [*maps]
 
 
 def settings_of(schema: pa.Schema, variants: Sequence[str], partition_by: Keys, sort_by: Keys, **others: Any) -> Settings:

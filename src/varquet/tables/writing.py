@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 from varquet.columns.arrow import plain
 from varquet.columns.extract import extract
 from varquet.errors import UnsupportedTypeError
-from varquet.layouts.casts import cast_typed
+from varquet.layouts.casts import cast_typed, cast_value
+from varquet.layouts.map_entries import lookup
+from varquet.layouts.map_keys import key_of
 from varquet.layouts.shredding import LayoutName
 from varquet.parquet.files import DataFile
 from varquet.parquet.hive import partition_folder
@@ -47,6 +49,8 @@ class Key:
     def of(self, batch: pa.RecordBatch) -> pa.Array:
         """The values for the rows of a batch."""
         values = batch.column(self.column)
+        if self.path is not None and pa.types.is_map(values.type):
+            return cast_value(lookup(values, key_of(self.path, self.column)), self.type or pa.string())
         if self.path is not None:
             return extract(values, self.path, self.type or pa.string(), threads=1)
         return values if self.type is None else cast_typed(plain(values), self.type)

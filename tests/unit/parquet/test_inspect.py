@@ -409,7 +409,7 @@ class TestTables:
         assert inspect(path).paths["column"].to_pylist() == ["a", "b"]
         assert inspect(path, ["b"]).paths["column"].to_pylist() == ["b"]
         assert inspect(path, ["b"]).row_groups["column"].to_pylist() == ["b"]
-        with pytest.raises(UnsupportedTypeError, match=r"expected the name of a Variant column, got 'c'. Hint: they are 'a', 'b'"):
+        with pytest.raises(UnsupportedTypeError, match=r"expected the name of a Variant or shredded map, got 'c'. Hint: they are 'a', 'b'"):
             inspect(path, ["c"])
 
     def test_files_without_variants_or_rows(self, tmp_path: Path) -> None:

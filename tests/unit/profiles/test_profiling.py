@@ -126,7 +126,7 @@ def test_refusals(tmp_path: Path, column: pa.Array) -> None:
     for options, message in (({"sample": 0}, "sample"), ({"share": 2}, "share"), ({"most_names": 0}, "at least one name")):
         with pytest.raises(UnsupportedTypeError, match=message):
             vq.profile(column, **options)  # type: ignore[arg-type]
-    with pytest.raises(UnsupportedTypeError, match="expected a table with one Variant column, got none"):
+    with pytest.raises(UnsupportedTypeError, match="expected a table with one Variant column, or else one of maps, got none"):
         vq.profile(pa.table({"n": [1]}))
     with pytest.raises(VarquetError, match="expected the bytes of a profile"):
         vq.Profile.from_bytes(b"oops")

@@ -90,7 +90,12 @@ class DeltaTable:
         return self.seen().properties.get(PLAN)
 
     def allowed(self, plan: PinnedSchemas | None) -> PinnedSchemas | None:
-        """The plan by which files are written: none that shreds, unless the table allows it."""
+        """The plan by which files are written: none that shreds, unless the table allows it; never one with hot keys of maps."""
+        if plan is not None and plan.maps:
+            raise UnsupportedTypeError(
+                f"expected plain maps in a Delta table, got hot keys of {next(iter(plan.maps))!r}",
+                hint="its other readers would see maps without these keys; table='directory' takes them",
+            )
         return plan if self.is_shredding_enabled() else Plan({})
 
     def is_shredding_enabled(self) -> bool:
