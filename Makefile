@@ -55,6 +55,7 @@ bench: $(VENV)/compiled
 	$(BIN)/python bench/profiling.py $(BENCH_ARGS)
 	$(BIN)/python bench/queries.py $(BENCH_ARGS)
 	$(BIN)/python bench/pipeline.py $(BENCH_ARGS)
+	$(BIN)/python bench/delta.py $(BENCH_ARGS)
 	$(BIN)/python bench/maps.py $(BENCH_ARGS)
 
 fuzz: $(VENV)/checked

@@ -47,7 +47,7 @@ _SPARK: Final = "Spark"
 
 _KEY: Final = "content-type"
 _TYPE: Final = "application/x-www-form-urlencoded"
-_TAIL: Final = "x-acme-trace"
+_TAIL: Final = "x-clover-span"
 _KIND: Final = pa.map_(pa.string(), pa.string())
 _ROWS: Final = 65_536
 

@@ -37,7 +37,7 @@ from varquet.parquet.thrift import Struct
 from varquet.paths import Path
 from varquet.schema import ShreddingSchema
 from varquet.types import BY_NAME
-from varquet.variant import Node, Scalar, Variant, decode, encode
+from varquet.variant import Node, Scalar, Variant, encode
 from varquet.variant.decimals import decimal_of
 
 __all__ = ["FileStatistics", "Indexing", "statistics_of"]
@@ -386,7 +386,7 @@ class FileStatistics:
     tell something only if they are 0 or the number of rows."""
     found: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """All that the text says."""
-    _decoded: dict[tuple[str, Column], dict[str, Variant]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _decoded: dict[tuple[str, Column], Variant | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def parse(cls, text: str | None) -> FileStatistics:
@@ -413,7 +413,7 @@ class FileStatistics:
 
     def variant_bounds(self, column: Column, path: Path) -> tuple[Variant | None, Variant | None]:
         """The smallest and the largest value at a path of a Variant column; None for what is not known."""
-        low, high = (self._variants(name, column).get(str(path)) for name in ("minValues", "maxValues"))
+        low, high = (_part(self._variant(name, column), str(path)) for name in ("minValues", "maxValues"))
         if low is not None and high is not None and low.type_name != high.type_name:
             return None, None
         return low, high
@@ -426,7 +426,7 @@ class FileStatistics:
             found = found.get(step)
         return None if isinstance(found, Mapping) else found
 
-    def _variants(self, name: str, column: Column) -> dict[str, Variant]:
+    def _variant(self, name: str, column: Column) -> Variant | None:
         if (name, column) not in self._decoded:
             self._decoded[name, column] = _decoded(self._at(name, column))
         return self._decoded[name, column]
@@ -436,12 +436,19 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _decoded(text: Any) -> dict[str, Variant]:
-    if not isinstance(text, str):
-        return {}
+def _decoded(text: Any) -> Variant | None:
     try:
-        variant = decode_variant(text)
-        node = decode(variant.metadata, variant.value)
-        return {name: part for name, part in variant.items() if isinstance(node, dict) and isinstance(node[name], Scalar)}
+        return decode_variant(text) if isinstance(text, str) else None
     except VarquetError:
-        return {}
+        return None
+
+
+def _part(variant: Variant | None, name: str) -> Variant | None:
+    """The value of a name, if it is one that can be a bound; others are not looked at, since there may be many."""
+    try:
+        if variant is None or variant.type_name != "object":
+            return None
+        found = variant[name]
+        return None if found.type_name in ("object", "array", "null") else found
+    except (KeyError, VarquetError):
+        return None

@@ -64,7 +64,7 @@ def test_files_folders_globs_and_lists(tmp_path: Path) -> None:
 
 def test_hidden_files_of_a_folder_are_left_out(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", "1")
-    for name in (".hidden.parquet", "_metadata.parquet", "_delta_log/x.parquet", ".tmp/x.parquet", "_p=1/x.parquet"):
+    for name in (".hidden.parquet", "_metadata.parquet", "_log/x.parquet", ".tmp/x.parquet", "_p=1/x.parquet"):
         write(tmp_path / name, '"hidden"' if "=" not in name else "2")
     assert sorted(filter(None, texts(vq.read(tmp_path)["v"]))) == ["1", "2"]
 
