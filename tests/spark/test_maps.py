@@ -100,6 +100,13 @@ def test_whole_maps_are_read(spark: SparkSession, source: Path) -> None:
         assert collected(found) == expected
 
 
+def test_columns_that_only_look_like_sidecars_stay(spark: SparkSession, tmp_path: Path) -> None:
+    from varquet.spark import read
+
+    pq.write_table(table_of().append_column("__paimon_map_shred_headers_0", pa.array(["x"] * len(ROWS))), tmp_path / "a.parquet")
+    assert read(spark, tmp_path).columns == ["id", "headers", "__paimon_map_shred_headers_0"]
+
+
 def test_spark_reads_the_sidecar_alone_and_pushes_filters(spark: SparkSession, tmp_path: Path) -> None:
     from varquet.spark import view
 

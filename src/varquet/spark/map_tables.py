@@ -12,14 +12,17 @@ from pyspark.sql import DataFrame, SparkSession, types
 from varquet.layouts.map_keys import sidecar_name
 from varquet.layouts.map_sidecar import RESIDUAL, nested_sidecar
 from varquet.parquet.folder import Folder
+from varquet.parquet.reader import OpenFile
 from varquet.profiles.plan import Plan
+from varquet.queries.dataset import find_files
 from varquet.queries.expressions import Operand
 from varquet.spark.views import view
 from varquet.tables.directory import DirectoryTable
 
 __all__ = ["has_hot_keys", "read_maps"]
 
-_SIDECAR: Final = re.compile(re.escape(sidecar_name("", 0)).replace("_0", ".*_[0-9]+"))
+# So many files are asked whether what looks like a sidecar is one.
+_ASKED: Final = 16
 _WILD: Final = re.compile(r"[*?\[{]")
 
 
@@ -37,14 +40,25 @@ def has_hot_keys(path: str | os.PathLike[str]) -> bool:
 
 def read_maps(spark: SparkSession, native: DataFrame, paths: Sequence[str | os.PathLike[str]]) -> DataFrame:
     """What Spark's native reader gives, with maps put together where a plan or the columns say that they have hot keys."""
-    sidecars = [name for name in native.columns if _SIDECAR.fullmatch(name)]
     if any(_has_groups(field.dataType) for field in native.schema):
         # Maps inside of something are put together by varquet's own reader.
         texts = [os.fspath(path) for path in paths]
         return _union([spark.read.format("varquet").load(text) for text in texts])
-    if not sidecars and not any(map(has_hot_keys, paths)):
+    maps = [field.name for field in native.schema if isinstance(field.dataType, types.MapType)]
+    sidecars = {name for column in maps for name in native.columns if _is_sidecar(name, column)}
+    if not any(map(has_hot_keys, paths)) and not (sidecars and _has_maps(paths)):
         return native
     return view(spark, [os.fspath(path) for path in paths], {name: Operand(None, name) for name in native.columns if name not in sidecars})
+
+
+def _is_sidecar(name: str, column: str) -> bool:
+    place = name.rpartition("_")[2]
+    return place.isdigit() and name == sidecar_name(column, int(place))
+
+
+def _has_maps(paths: Sequence[str | os.PathLike[str]]) -> bool:
+    """Whether the footers of some files speak of hot keys."""
+    return any(OpenFile(found.file).maps for path in paths for found in find_files(path)[:_ASKED])
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:
