@@ -169,11 +169,6 @@ class Add:
         """What is known of its rows."""
         return FileStatistics.parse(self.stats)
 
-    @property
-    def deleted_rows(self) -> int:
-        """How many of its rows are gone."""
-        return 0 if self.deletion_vector is None else int(self.deletion_vector["cardinality"])
-
 
 def key_of(path: str, deletion_vector: Mapping[str, Any] | None) -> tuple[str, str | None]:
     """What tells a logical file from all others."""

@@ -32,7 +32,7 @@ from varquet.variant.value import Variant
 if TYPE_CHECKING:
     from varquet.delta.snapshot import Snapshot
 
-__all__ = ["clean_log", "last_checkpoint", "read_checkpoint", "write_checkpoint"]
+__all__ = ["clean_log", "read_checkpoint", "write_checkpoint"]
 
 _TEXTS: Final = pa.map_(pa.string(), pa.string())
 _LIST: Final = pa.list_(pa.field("element", pa.string()))
@@ -151,15 +151,6 @@ def write_checkpoint(snapshot: Snapshot) -> str:
         snapshot.folder.delete(f"{LOG}/._last_checkpoint.crc")
     snapshot.folder.write(_LAST, json.dumps(about).encode())
     return path
-
-
-def last_checkpoint(folder: Folder) -> int | None:
-    """The version of the last checkpoint, as the log says."""
-    data = folder.read(_LAST)
-    try:
-        return None if data is None else int(json.loads(data)["version"])
-    except (ValueError, KeyError, TypeError):
-        return None
 
 
 def _schema(parsed: list[pa.Field]) -> pa.Schema:

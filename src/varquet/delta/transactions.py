@@ -49,11 +49,6 @@ class Change:
         """The paths of the files that it takes away."""
         return [action["remove"]["path"] for action in self.actions if "remove" in action]
 
-    @property
-    def transactions(self) -> dict[str, int]:
-        """What applications say that they have written with it."""
-        return {action["txn"]["appId"]: int(action["txn"]["version"]) for action in self.actions if "txn" in action}
-
 
 def commit(snapshot: Snapshot, make: Callable[[Snapshot], Change | None]) -> Snapshot:
     """Make a change of the newest version of a table and commit it; the table then, as it was if there is nothing to do.

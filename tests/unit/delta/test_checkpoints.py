@@ -18,7 +18,7 @@ import pytest
 from delta_tables import PLAN, actions, append, commit_by_hand, events, find, metadata, numbers, properties_set
 
 import varquet as vq
-from varquet.delta.checkpoints import clean_log, last_checkpoint, write_checkpoint
+from varquet.delta.checkpoints import clean_log, write_checkpoint
 from varquet.delta.durations import milliseconds
 from varquet.delta.files import LogFiles
 from varquet.delta.snapshot import Snapshot, load, newer
@@ -35,6 +35,11 @@ DAY = 24 * 3600
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "events"
+
+
+def last_version(path: Path) -> int:
+    """The version of the last checkpoint, as the log says."""
+    return int(json.loads((path / "_delta_log" / "_last_checkpoint").read_text())["version"])
 
 
 def log(path: Path, version: int, ending: str = "json") -> Path:
@@ -73,7 +78,7 @@ def by_commits(path: Path, version: int | None = None) -> tuple[Any, ...]:
 
 def test_a_checkpoint_says_what_its_commits_say(path: Path) -> None:
     made(path, 13)
-    assert log(path, 10, "checkpoint.parquet").exists() and last_checkpoint(Folder.at(path)) == 10
+    assert log(path, 10, "checkpoint.parquet").exists() and last_version(path) == 10
     told = json.loads((path / "_delta_log" / "_last_checkpoint").read_text())
     assert told["version"] == 10 and told["size"] == 13 and told["numOfAddFiles"] == 11
     for version in range(9):
@@ -93,7 +98,7 @@ def test_no_checksum_of_another_file_is_left(path: Path) -> None:
     append(path)
     (path / "_delta_log" / "._last_checkpoint.crc").write_bytes(b"as Hadoop writes it")
     write_checkpoint(load(Folder.at(path)))
-    assert not (path / "_delta_log" / "._last_checkpoint.crc").exists() and last_checkpoint(Folder.at(path)) == 0
+    assert not (path / "_delta_log" / "._last_checkpoint.crc").exists() and last_version(path) == 0
 
 
 def test_the_interval_of_checkpoints(path: Path) -> None:
@@ -126,7 +131,7 @@ def test_everything_is_in_a_checkpoint(path: Path) -> None:
     assert state(after)[:4] == expected[:4] and state(after)[5:] == expected[5:]
     assert after.transaction("q") == 7 and list(after.domains) == ["d"]
     (found,) = [one for one in after.files.values() if one.deletion_vector is not None]
-    assert found.deleted_rows == 2 and found.tags == {"t": "u"} and found.others == {"baseRowId": 3}
+    assert (found.deletion_vector or {})["cardinality"] == 2 and found.tags == {"t": "u"} and found.others == {"baseRowId": 3}
 
 
 def test_statistics_are_columns_of_a_checkpoint(path: Path) -> None:
@@ -195,9 +200,8 @@ def test_what_the_last_checkpoint_says_is_a_hint(path: Path) -> None:
     for text in ("", "{", "[]", '{"version": "x"}', '{"version": 999}', '{"version": 3}'):
         (path / "_delta_log" / "_last_checkpoint").write_text(text)
         assert state(load(Folder.at(path))) == expected
-        assert last_checkpoint(Folder.at(path)) in (None, 999, 3)
     (path / "_delta_log" / "_last_checkpoint").unlink()
-    assert last_checkpoint(Folder.at(path)) is None and state(load(Folder.at(path))) == expected
+    assert state(load(Folder.at(path))) == expected
 
 
 def test_checkpoints_in_parts(path: Path) -> None:
