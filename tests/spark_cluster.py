@@ -178,11 +178,11 @@ def _is_ours(path: Path) -> bool:
 def add_faults() -> None:
     """In the daemon from which Spark forks its Python workers: let them do what the faults say."""
     import varquet
-    from varquet.spark import jobs
+    from varquet.tables import write_job
     from varquet.tables.writing import TableWriter
 
     faults = Faults(Path(os.environ[_FAULTS]))
-    written, closed, numbered = TableWriter.write, TableWriter.close, jobs.number_lines
+    written, closed, numbered = TableWriter.write, TableWriter.close, write_job.number_lines
 
     def write(self: TableWriter, batch: Any) -> None:
         written(self, batch)
@@ -197,7 +197,7 @@ def add_faults() -> None:
         numbered(folder, file, before)
         faults.pass_by("numbered", int(Path(file.path).name.split("-")[1]))
 
-    TableWriter.write, TableWriter.close, jobs.number_lines = write, close, number_lines  # type: ignore[method-assign]
+    TableWriter.write, TableWriter.close, write_job.number_lines = write, close, number_lines  # type: ignore[method-assign]
     version = faults.folder / "version"
     if version.exists():
         varquet.__version__ = version.read_text()
