@@ -433,6 +433,16 @@ def test_what_is_not_supported_is_refused(path: Path, change: Callable[..., None
             vq.scan(path)
 
 
+def test_defaults_of_columns_are_not_taken_for_nulls(path: Path) -> None:
+    append(path)
+    properties_set(path, 1, set_field("CURRENT_DEFAULT", "7"))
+    append(path, 10)
+    assert numbers(path) == list(range(20))
+    with pytest.raises(UnsupportedTypeError, match="expected column 'n', got none: .* has a default for it"):
+        write_table(events(20, 10).drop_columns(["n"]), path, mode="append", json_columns=["v"])
+    assert numbers(path) == list(range(20))
+
+
 def test_tables_to_which_rows_are_only_added(path: Path) -> None:
     append(path, properties={"delta.appendOnly": "true"})
     append(path, 10)

@@ -35,6 +35,7 @@ from varquet.tables.jobs import Job, batch_path
 
 __all__ = ["PLAN", "DeltaTable", "new_file"]
 
+_DEFAULT: Final = "CURRENT_DEFAULT"
 PLAN: Final = "varquet.plan"
 """The property in which the plan of a table is."""
 _STAGING: Final = "_varquet/"
@@ -161,9 +162,10 @@ class DeltaTable:
                 f"expected the partitions of {self.folder.path}, which are {', '.join(seen.metadata.partition_columns) or 'none'}, "
                 f"got {', '.join(field.name for field in schema.partitions) or 'none'}"
             )
-        self._check_columns(from_delta(seen.metadata.schema_string), full)
+        self._check_columns(seen.metadata.schema_string, full)
 
-    def _check_columns(self, there: pa.Schema, given: pa.Schema) -> None:
+    def _check_columns(self, schema_string: str, given: pa.Schema) -> None:
+        there = from_delta(schema_string)
         kinds = {field.name: field for field in there}
         for field in given:
             known = kinds.get(field.name)
@@ -185,6 +187,11 @@ class DeltaTable:
         for field in there:
             if not field.nullable and field.name not in given.names:
                 raise UnsupportedTypeError(f"expected column {field.name!r}, which can never be null in {self.folder.path}, got none")
+        for told in json.loads(schema_string)["fields"]:
+            if told["name"] not in given.names and _DEFAULT in (told.get("metadata") or {}):
+                raise UnsupportedTypeError(
+                    f"expected column {told['name']!r}, got none: {self.folder.path} has a default for it, which varquet does not compute"
+                )
 
     def commit(self, job: Job, wanted: Commit) -> list[str]:
         """Put the files of a job into the table; the paths of those that went for them."""
@@ -271,7 +278,7 @@ class DeltaTable:
             made = snapshot.metadata
             if wanted.schema is not None:
                 full = _full(wanted.schema)
-                self._check_columns(from_delta(made.schema_string), full)
+                self._check_columns(made.schema_string, full)
                 if any(name not in from_delta(made.schema_string).names for name in full.names):
                     made = replace(made, schema_string=with_new_columns(made.schema_string, full))
         return made if wanted.plan is None else self.with_plan(made, wanted.plan)
