@@ -222,7 +222,7 @@ def ratios(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
     by_name = {(one.candidate, one.work, one.threads): one for one in measured}
     rows: list[dict[str, Any]] = []
     for (name, work, threads), one in by_name.items():
-        for peer in {_US: (_DUCKDB, _PLAIN), _VIEW: (_SPARK,)}.get(name, ()):
+        for peer in {_US: (_DUCKDB, _SPARK, _PLAIN), _VIEW: (_SPARK,)}.get(name, ()):
             other = by_name.get((peer, work, threads))
             if other is not None and work != ONE:
                 least = [by_name.get((who, ONE, threads)) for who in (name, peer)]
