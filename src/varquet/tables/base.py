@@ -64,6 +64,11 @@ class Commit:
     plan: str | None = None
     """The plan that the table has from now on, as JSON."""
 
+    @property
+    def mark(self) -> str | None:
+        """What the names of a batch's files have in them, and no others."""
+        return None if self.batch is None else f"-{self.batch[0]}-{self.batch[1]}-"
+
 
 class Table(Protocol):
     """What those who write ask of a table, whatever its format."""

@@ -131,10 +131,10 @@ class DirectoryTable:
 
     def commit(self, job: Job, commit: Commit) -> list[str]:
         """Put the files of a job in place; the paths of those that went for them."""
-        mark = None if commit.batch is None else f"-{commit.batch[0]}-{commit.batch[1]}-"
+        mark = commit.mark
         files = [(file.staged, file.path if mark is None else batch_path(file.path, mark)) for file in commit.files]
         added = {path for _, path in files}
-        goes = _replaced(commit, mark)
+        goes = _replaced(commit)
         removed = [entry.path for entry in self.folder.entries() if entry.path not in added and goes(entry.path)] if goes else []
         journal = {"add": files, "remove": removed, "plan": commit.plan}
         self.folder.write(f"{_OURS}/{job.folder}/{_JOURNAL}", json.dumps(journal, ensure_ascii=False).encode())
@@ -222,13 +222,14 @@ class DirectoryTable:
         return found
 
 
-def _replaced(commit: Commit, mark: str | None) -> Callable[[str], bool] | None:
+def _replaced(commit: Commit) -> Callable[[str], bool] | None:
     """Which paths of a table go; None if none does."""
     if commit.replace == "all":
         return lambda path: _is_data(path) or path.startswith(f"{QUARANTINE}/")
     if commit.replace == "partitions":
         partitions = [partitions_of(file.path) for file in commit.files if _is_data(file.path)]
         return lambda path: _is_data(path) and partitions_of(path) in partitions
+    mark = commit.mark
     if mark is not None:
         return lambda path: mark in posixpath.basename(path) and not path.startswith(f"{_OURS}/")
     return None

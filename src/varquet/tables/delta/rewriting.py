@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
+from varquet.columns.threads import thread_count
 from varquet.delta.actions import Add
 from varquet.delta.snapshot import Snapshot
 from varquet.delta.transactions import Change, commit
@@ -22,13 +23,13 @@ from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.plan import Plan
 from varquet.profiles.profiling import profile
 from varquet.queries.dataset import Dataset, found_file, snapshot_dataset
-from varquet.queries.expressions import And, Comparison, IsNull, Operand, Or, Predicate, Query
+from varquet.queries.expressions import And, IsNull, Operand, Or, Predicate, Query
 from varquet.queries.grammar import parse_predicate, predicate_text
 from varquet.queries.in_files import BoundFiles, FilesSource
 from varquet.queries.outcomes import TRUE
 from varquet.queries.scanning import Scan
 from varquet.tables.base import StagedFile
-from varquet.tables.delta.table import DeltaTable, new_file
+from varquet.tables.delta.table import DeltaTable, new_file, with_plan
 from varquet.tables.jobs import Job
 from varquet.tables.write_job import Keys, PlanLike, keys_of, plan_of
 from varquet.tables.writing import FILE_BYTES, Key, Settings, TableWriter
@@ -102,18 +103,18 @@ def optimize(
         sorted_bytes=file_bytes * _SORTED_TIMES,
         compression=compression,
         row_group_rows=row_group_rows,
-        threads=threads or 1,
+        threads=thread_count(threads),
     )
     bins = _bins(table, snapshot, settings, is_sorted=bool(keys), reshred=reshred)
+    gone = [add for group in bins for add in group]
     try:
         table.open(job)
         made = [file for group in bins for file in _rewrite(table, job, whole, group, settings, threads)]
-        after = _replace(table, snapshot, [add for group in bins for add in group], made, None if plan is None else wanted, keys)
+        after = _replace(snapshot, gone, made, None if plan is None else wanted, keys)
     except BaseException:
         table.abort(job)
         raise
-    table.staging.abort(job)
-    gone = [add for group in bins for add in group]
+    table.staging.close(job)
     return Rewritten(
         table.folder.path,
         after.version,
@@ -144,7 +145,7 @@ def _bins(table: DeltaTable, snapshot: Snapshot, settings: Settings, *, is_sorte
     for add in sorted(snapshot.files.values(), key=lambda add: add.path):
         by_partition.setdefault(tuple(sorted(add.partition_values.items())), []).append(add)
     if is_sorted:
-        return [files for files in by_partition.values() if files]
+        return list(by_partition.values())
 
     def must(add: Add) -> bool:
         return add.deletion_vector is not None or (reshred and not _is_shredded_by(table.folder, add, settings.plan))
@@ -152,14 +153,17 @@ def _bins(table: DeltaTable, snapshot: Snapshot, settings: Settings, *, is_sorte
     bins: list[list[Add]] = []
     for files in by_partition.values():
         open_bins: list[list[Add]] = []
+        sizes: list[int] = []
         for add in sorted(files, key=lambda add: -add.size):
             if add.size >= settings.file_bytes * _LARGE and not must(add):
                 continue
-            room = next((one for one in open_bins if sum(file.size for file in one) + add.size <= settings.file_bytes), None)
+            room = next((k for k, size in enumerate(sizes) if size + add.size <= settings.file_bytes), None)
             if room is None:
                 open_bins.append([add])
+                sizes.append(add.size)
             else:
-                room.append(add)
+                open_bins[room].append(add)
+                sizes[room] += add.size
         bins += [one for one in open_bins if len(one) > 1 or must(one[0])]
     return bins
 
@@ -203,24 +207,16 @@ def _ranges(rows: Scan, settings: Settings, size: int) -> Iterator[Scan]:
     for low, high in zip([None, *edges], [*edges, None], strict=True):
         wanted: list[Predicate] = []
         if low is not None:
-            wanted.append(_compared(operand, ">=", low))
+            wanted.append(operand >= low)
         if high is not None:
-            wanted.append(_compared(operand, "<", high))
+            wanted.append(operand < high)
         predicate: Predicate | None = None if not wanted else wanted[0] if len(wanted) == 1 else And(tuple(wanted))
         if high is None and predicate is not None:
             predicate = Or((predicate, IsNull(operand)))
         yield rows if predicate is None else rows.where(predicate)
 
 
-def _compared(operand: Operand, operator: str, literal: Any) -> Predicate:
-    made = operand >= literal if operator == ">=" else operand < literal
-    assert isinstance(made, Comparison)
-    return made
-
-
-def _replace(
-    table: DeltaTable, snapshot: Snapshot, gone: Sequence[Add], made: Sequence[StagedFile], plan: Plan | None, sort_by: Sequence[Key]
-) -> Snapshot:
+def _replace(snapshot: Snapshot, gone: Sequence[Add], made: Sequence[StagedFile], plan: Plan | None, sort_by: Sequence[Key]) -> Snapshot:
     """Commit that some files hold the rows of others."""
     if not gone and plan is None:
         return snapshot
@@ -230,7 +226,7 @@ def _replace(
         moment = int(time.time() * 1000)
         actions: list[dict[str, Any]] = []
         if plan is not None:
-            metadata = table.with_plan(now.metadata, plan.to_json())
+            metadata = with_plan(now.metadata, plan.to_json())
             if metadata != now.metadata:
                 actions.append({"metaData": metadata.to_dict()})
         actions += [add.removed(moment, data_change=False) for add in gone]

@@ -33,7 +33,7 @@ from varquet.tables.base import QUARANTINE, Commit, StagedFile, TableSchema
 from varquet.tables.directory import DirectoryTable
 from varquet.tables.jobs import Job, batch_path
 
-__all__ = ["PLAN", "DeltaTable", "new_file"]
+__all__ = ["PLAN", "DeltaTable", "new_file", "with_plan"]
 
 _DEFAULT: Final = "CURRENT_DEFAULT"
 PLAN: Final = "varquet.plan"
@@ -204,11 +204,12 @@ class DeltaTable:
             return made
 
         # Bad records first: they are kept even if this process dies right behind the commit.
-        mark = None if wanted.batch is None else f"-{wanted.batch[0]}-{wanted.batch[1]}-"
+        mark = wanted.mark
         apart = {file.staged: _quarantine_path(file, mark) for file in wanted.files if file.staged != file.path}
-        for entry in self.folder.entries(QUARANTINE) if mark is not None else ():
-            if mark is not None and mark in entry.path:
-                self.folder.delete(entry.path)
+        if mark is not None:
+            for entry in self.folder.entries(QUARANTINE):
+                if mark in entry.path:
+                    self.folder.delete(entry.path)
         for staged, path in apart.items():
             self.folder.move(staged, path)
         try:
@@ -281,13 +282,7 @@ class DeltaTable:
                 self._check_columns(made.schema_string, full)
                 if any(name not in from_delta(made.schema_string).names for name in full.names):
                     made = replace(made, schema_string=with_new_columns(made.schema_string, full))
-        return made if wanted.plan is None else self.with_plan(made, wanted.plan)
-
-    def with_plan(self, metadata: Metadata, plan: str) -> Metadata:
-        """What a table is if it has this plan."""
-        if metadata.configuration.get(PLAN) == plan:
-            return metadata
-        return replace(metadata, configuration={**metadata.configuration, PLAN: plan})
+        return made if wanted.plan is None else with_plan(made, wanted.plan)
 
     def _new_metadata(self, schema: TableSchema, now: int) -> Metadata:
         full = _full(schema)
@@ -306,6 +301,13 @@ class DeltaTable:
         for entry in self.folder.entries():
             if f"-{job.token}-" in entry.path and entry.path not in named and not is_hidden(entry.path.split("/")[:-1]):
                 self.folder.delete(entry.path)
+
+
+def with_plan(metadata: Metadata, plan: str) -> Metadata:
+    """What a table is if it has this plan."""
+    if metadata.configuration.get(PLAN) == plan:
+        return metadata
+    return replace(metadata, configuration={**metadata.configuration, PLAN: plan})
 
 
 def _any(file: Add) -> bool:
