@@ -26,7 +26,7 @@ from varquet.queries.groups import GroupReading, Key
 from varquet.queries.map_access import MapAccess
 from varquet.queries.opened import OpenedFile
 from varquet.queries.outcomes import ANYTHING, FALSE, TRUE, UNKNOWN, Bounds, outcomes
-from varquet.queries.statistics import NOTHING_THERE
+from varquet.queries.statistics import bounds_of_constant
 
 __all__ = ["BoundFiles", "FilesSource"]
 
@@ -119,15 +119,19 @@ class BoundFiles:
         name = operand.column or self.source.column
         if name is None:
             only_variant(find_variants(schema), "the table")
-        elif all(field_at(schema, position) is None for position in positions_named(name or "")):
-            raise no_column(name or "", schema.names)
+        elif self._position(operand, schema) is None:
+            raise no_column(name, schema.names)
+
+    def _position(self, operand: Operand, schema: pa.Schema) -> Position | None:
+        """The column into which a path leads, in the schema of a table."""
+        named = positions_named(operand.column or self.source.column or "")
+        return next((position for position in named if field_at(schema, position) is not None), None)
 
     def _type_in_schema(self, operand: Operand, schema: pa.Schema) -> pa.DataType | None:
         if operand.path is None:
             return schema.field(operand.column).type
-        name = operand.column or self.source.column
-        fields = [] if name is None else [field_at(schema, position) for position in positions_named(name)]
-        found = next((field for field in fields if field is not None), None)
+        position = self._position(operand, schema)
+        found = None if position is None else field_at(schema, position)
         return found.type.item_type if found is not None and pa.types.is_map(found.type) else None
 
     def type_of(self, operand: Operand) -> pa.DataType | None:
@@ -174,20 +178,14 @@ class BoundFiles:
         if operand.path is None:
             name = operand.column or ""
             if name in self.source.partitions and name in found.partitions and self.source.schema is not None:
-                value = partition_value(found.partitions[name], self.source.partitions[name])
-                return NOTHING_THERE if value is None else Bounds(False, True, value, value, has_nan=False)
+                return bounds_of_constant(partition_value(found.partitions[name], self.source.partitions[name]))
             if found.stats is None or self.source.schema is None:
                 return ANYTHING
             return file_bounds(self.source.statistics(index), (name,), None, self.source.schema.field(name).type, operand.type)
-        position = None if self.source.schema is None else self._variant(operand, self.source.schema)
+        position = None if self.source.schema is None else self._position(operand, self.source.schema)
         if found.stats is None or position is None:
             return ANYTHING
         return file_bounds(self.source.statistics(index), position, operand.path, None, operand.type)
-
-    def _variant(self, operand: Operand, schema: pa.Schema) -> Position | None:
-        """The Variant column of a path, in the schema of a table."""
-        named = positions_named(operand.column or self.source.column or "")
-        return next((position for position in named if field_at(schema, position) is not None), None)
 
     def groups(self) -> Iterator[tuple[OpenedFile, int, int]]:
         """The row groups that must be read, with what the predicate can be of their rows."""

@@ -26,7 +26,7 @@ from varquet.queries.dataset import FoundFile, partition_value
 from varquet.queries.expressions import Operand
 from varquet.queries.map_access import MapAccess, map_access, map_bounds
 from varquet.queries.outcomes import Bounds
-from varquet.queries.statistics import NOTHING_THERE, bounds_of
+from varquet.queries.statistics import NOTHING_THERE, bounds_of, bounds_of_constant
 
 __all__ = ["OpenedFile"]
 
@@ -122,8 +122,7 @@ class OpenedFile:
     def bounds(self, operand: Operand, default: str | None, group: int, *, use_bloom: bool = True) -> Bounds:
         """What is known of an operand's values in a row group."""
         if operand.path is None and operand.column in self.partitions:
-            value = self.partitions[operand.column]
-            return NOTHING_THERE if value is None else Bounds(False, True, value, value, has_nan=False)
+            return bounds_of_constant(self.partitions[operand.column])
         access = self.access(operand, default)
         if access is None:
             return NOTHING_THERE

@@ -20,7 +20,7 @@ from varquet.layouts.casts import is_wider_decimal
 from varquet.queries.access import Access
 from varquet.queries.outcomes import ANYTHING, Bounds
 
-__all__ = ["NOTHING_THERE", "adds_nothing", "bound_as", "bound_of", "bounds_of", "holds_nothing", "keeps_order"]
+__all__ = ["NOTHING_THERE", "adds_nothing", "bound_as", "bound_of", "bounds_of", "bounds_of_constant", "holds_nothing", "keeps_order"]
 
 _VARIANT_NULL: Final = b"\x00"
 
@@ -28,6 +28,11 @@ BloomFilter = Callable[[int], "Callable[[Any], bool] | None"]
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
 NOTHING_THERE: Final = Bounds(has_nulls=True, has_values=False)
+
+
+def bounds_of_constant(value: Any) -> Bounds:
+    """What is known where all rows have one value, or null."""
+    return NOTHING_THERE if value is None else Bounds(False, True, value, value, has_nan=False)
 
 
 def holds_nothing(group: pq.RowGroupMetaData, leaf: int | None) -> bool:

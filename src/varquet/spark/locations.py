@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession, types
 
@@ -14,7 +15,7 @@ from varquet.parquet.files import locate
 from varquet.parquet.hive import partitions_of
 from varquet.queries.dataset import Dataset, FoundFile, Source
 
-__all__ = ["base_of", "is_native", "read_files", "uris_of"]
+__all__ = ["base_of", "is_native", "read_by_source", "read_files", "uris_of"]
 
 _GLOB: Final = re.compile(r"([\\*?\[\]{}])")
 
@@ -58,6 +59,13 @@ def is_native(found: FoundFile, dataset: Dataset) -> bool:
         return False
     folders = partitions_of(found.file.path)
     return all(name in folders and folders[name] == found.partitions.get(name) for name in dataset.partition_columns)
+
+
+def read_by_source(spark: SparkSession, source: Source, files: Sequence[FoundFile], **options: Any) -> DataFrame:
+    """The rows of some files of a table, by the data source, for those that Spark's native reader does not read right."""
+    table = source if isinstance(source, (str, os.PathLike)) else source[0]
+    reader = spark.read.format("varquet").option("path", os.fspath(table)).option("files", json.dumps([one.file.path for one in files]))
+    return reader.options(**{key: str(value) for key, value in options.items() if value is not None}).load()
 
 
 def read_files(spark: SparkSession, uris: Sequence[str], base: str | None, schema: types.StructType | None = None) -> DataFrame:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
 from varquet.delta.files import is_table
 from varquet.parquet.folder import Folder
-from varquet.queries.dataset import FoundFile, Moment, find_dataset
+from varquet.queries.dataset import Moment, find_dataset
 from varquet.spark.arrow import spark_schema_of
-from varquet.spark.locations import base_of, is_native, read_files, uris_of
+from varquet.spark.locations import base_of, is_native, read_by_source, read_files, uris_of
 from varquet.spark.map_tables import read_maps
 
 __all__ = ["read"]
@@ -52,7 +50,7 @@ def _read_delta(spark: SparkSession, path: str | os.PathLike[str], version: int 
     dataset = find_dataset(path, version=version, timestamp=timestamp)
     assert dataset.schema is not None
     native = [found for found in dataset.files if is_native(found, dataset)]
-    others = [found for found in dataset.files if found not in native]
+    others = [found for found in dataset.files if not is_native(found, dataset)]
     schema = spark_schema_of(dataset.schema)
     names = [f"`{name.replace('`', '``')}`" for name in dataset.schema.names]
     frames: list[DataFrame] = []
@@ -60,13 +58,7 @@ def _read_delta(spark: SparkSession, path: str | os.PathLike[str], version: int 
         uris = uris_of(path, native)
         frames.append(read_files(spark, uris, base_of(uris) if dataset.partition_columns else None, schema).select(*names))
     if others:
-        reader = spark.read.format("varquet").option("path", os.fspath(path)).option("files", _paths(others))
-        options = {"version": version, "timestamp": timestamp}
-        frames.append(reader.options(**{key: str(value) for key, value in options.items() if value is not None}).load().select(*names))
+        frames.append(read_by_source(spark, path, others, version=version, timestamp=timestamp).select(*names))
     if not frames:
         return spark.createDataFrame([], schema)
     return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
-
-
-def _paths(files: Sequence[FoundFile]) -> str:
-    return json.dumps([found.file.path for found in files])

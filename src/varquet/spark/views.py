@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import json
 import operator
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -30,7 +29,7 @@ from varquet.queries.expressions import Operand, Predicate, Query, operands_of
 from varquet.queries.in_files import FilesSource
 from varquet.queries.scanning import Scan, Selection
 from varquet.spark.arrow import spark_schema_of
-from varquet.spark.locations import base_of, is_native, read_files, uris_of
+from varquet.spark.locations import base_of, is_native, read_by_source, read_files, uris_of
 from varquet.spark.predicates import condition
 from varquet.spark.tasks import run_numbered
 from varquet.spark.view_access import FileFacts, Reading, Shape, facts_of
@@ -130,7 +129,9 @@ def _whole(
     nothing = _types_of_keys(select, facts)
     frames = [frame for group in _groups(facts, uris) for frame in _frames(spark, group, select, kinds, nothing, base)]
     if len(found) < len(dataset.files):
-        frames.append(_of_other_files(spark, path, dataset, select, column, moment))
+        others = [file for file in dataset.files if not is_native(file, dataset)]
+        texts = json.dumps({name: operand.text() for name, operand in select.items()})
+        frames.append(read_by_source(spark, path, others, select=texts, column=column, **moment))
     if not frames:
         return spark.createDataFrame([], types.StructType([_field(name, operand, kinds) for name, operand in select.items()]))
     return functools.reduce(lambda above, below: above.union(below), frames)
@@ -140,18 +141,6 @@ def _field(name: str, operand: Operand, kinds: Mapping[str, types.DataType]) -> 
     if operand.type is not None:
         return types.StructField(name, spark_type(operand.type))
     return types.StructField(name, types.VariantType() if operand.path is not None else kinds[operand.column or ""])
-
-
-def _of_other_files(
-    spark: SparkSession, path: Source, dataset: Dataset, select: Mapping[str, Operand], column: str | None, moment: Mapping[str, Any]
-) -> DataFrame:
-    """The rows of files that Spark's native reader does not read right: by the data source."""
-    names = [found.file.path for found in dataset.files if not is_native(found, dataset)]
-    table = path if isinstance(path, (str, os.PathLike)) else path[0]
-    reader = spark.read.format("varquet").option("path", os.fspath(table)).option("files", json.dumps(names))
-    reader = reader.option("select", json.dumps({name: operand.text() for name, operand in select.items()}))
-    options = {"column": column, **moment}
-    return reader.options(**{key: str(value) for key, value in options.items() if value is not None}).load()
 
 
 # What their footers say
