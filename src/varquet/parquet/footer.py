@@ -19,12 +19,14 @@ from typing import Final, Protocol, TypeAlias
 
 from varquet.errors import ParquetError
 from varquet.parquet.elements import Elements, SchemaElement, read_elements
+from varquet.parquet.footer_fields import CREATED_BY, KEY_VALUES, NUM_ROWS, ROW_GROUPS, SCHEMA
 from varquet.parquet.thrift import BINARY, LIST, STOP, STRUCT, Edit, Struct, apply, binary, field_header, list_header, read_struct
 
 __all__ = [
     "CONTENT_KEY",
     "JSON_KEY",
     "LAYOUT_KEY",
+    "MAGIC",
     "PLAN_KEY",
     "SCHEMA_KEY",
     "Footer",
@@ -32,12 +34,13 @@ __all__ = [
     "patch_bytes",
     "patch_file",
     "read_footer",
+    "with_tail",
 ]
 
-_MAGIC: Final = b"PAR1"
+MAGIC: Final = b"PAR1"
 _ENCRYPTED_MAGIC: Final = b"PARE"
 _TAIL: Final = 8
-_SHORTEST: Final = len(_MAGIC) + _TAIL
+_SHORTEST: Final = len(MAGIC) + _TAIL
 _FIRST_READ: Final = 1 << 16
 _LONGEST: Final = (1 << 31) - 1
 
@@ -49,12 +52,6 @@ JSON_KEY: Final = "varquet.json"
 CONTENT_KEY: Final = "varquet.content"
 # The plan that the schemas are from.
 PLAN_KEY: Final = "varquet.plan"
-
-_SCHEMA: Final = 2
-_NUM_ROWS: Final = 3
-_ROW_GROUPS: Final = 4
-_KEY_VALUES: Final = 5
-_CREATED_BY: Final = 6
 
 
 class SeekableFile(Protocol):
@@ -87,7 +84,7 @@ class Footer:
     @cached_property
     def num_rows(self) -> int:
         """How many rows the file has."""
-        rows = self._holding(_NUM_ROWS).integer(_NUM_ROWS)
+        rows = self._holding(NUM_ROWS).integer(NUM_ROWS)
         if rows is None or rows < 0:
             raise ParquetError(f"expected a number of rows in the footer, got {'none' if rows is None else rows}")
         return rows
@@ -96,7 +93,7 @@ class Footer:
     def key_value_metadata(self) -> dict[str, str]:
         """The texts that writers leave under keys of their own; bytes that are not UTF-8 become surrogate escapes."""
         found = {}
-        for pair in self._holding(_KEY_VALUES).structs(_KEY_VALUES):
+        for pair in self._holding(KEY_VALUES).structs(KEY_VALUES):
             key, value = pair.octets(1), pair.octets(2)
             if key is None:
                 raise ParquetError("expected a key with each value of the key-value metadata, got none", offset=pair.start)
@@ -106,7 +103,7 @@ class Footer:
     @cached_property
     def created_by(self) -> str | None:
         """The program that wrote the file, as it names itself."""
-        name = self._holding(_CREATED_BY).octets(_CREATED_BY)
+        name = self._holding(CREATED_BY).octets(CREATED_BY)
         return None if name is None else name.decode("utf-8", "replace")
 
     def variants(self) -> dict[tuple[str, ...], int | None]:
@@ -115,11 +112,11 @@ class Footer:
 
     @cached_property
     def _elements(self) -> Elements:
-        return read_elements(self._holding(_SCHEMA).structs(_SCHEMA))
+        return read_elements(self._holding(SCHEMA).structs(SCHEMA))
 
     @cached_property
     def _before_row_groups(self) -> Struct:
-        return read_struct(self.data, 0, before=_ROW_GROUPS)
+        return read_struct(self.data, 0, before=ROW_GROUPS)
 
     @cached_property
     def whole(self) -> Struct:
@@ -177,11 +174,11 @@ def patch_file(path: str | os.PathLike[str], variants: Iterable[ColumnPath], *, 
     with open(path, "r+b", buffering=0) as file:
         try:
             footer, start = _locate(file)
-            patched = _with_tail(annotate(footer.data, variants, key_values=key_values))
+            patched = with_tail(annotate(footer.data, variants, key_values=key_values))
         except ParquetError as error:
             error.path = os.fspath(path)
             raise
-        before = _with_tail(footer.data)
+        before = with_tail(footer.data)
         if patched == before:
             return
         try:
@@ -194,7 +191,7 @@ def patch_file(path: str | os.PathLike[str], variants: Iterable[ColumnPath], *, 
 def patch_bytes(data: bytes, variants: Iterable[ColumnPath], *, key_values: Mapping[str, str] | None = None) -> bytes:
     """The bytes of a whole Parquet file with its footer annotated; takes any buffer."""
     footer, start = _locate(io.BytesIO(data))
-    return b"".join((memoryview(data)[:start], _with_tail(annotate(footer.data, variants, key_values=key_values))))
+    return b"".join((memoryview(data)[:start], with_tail(annotate(footer.data, variants, key_values=key_values))))
 
 
 def _locate(file: SeekableFile) -> tuple[Footer, int]:
@@ -203,14 +200,14 @@ def _locate(file: SeekableFile) -> tuple[Footer, int]:
     if size < _SHORTEST:
         raise ParquetError(f"expected a Parquet file, of {_SHORTEST} bytes at least, got {size}")
     tail = _read_at(file, max(0, size - _FIRST_READ), size)
-    magic = tail[-len(_MAGIC) :]
+    magic = tail[-len(MAGIC) :]
     if magic == _ENCRYPTED_MAGIC:
         raise ParquetError(f"expected a footer in plain text, got an encrypted one ({magic.decode()})", hint="decrypt the file first")
-    if magic != _MAGIC:
-        cut_off = _read_at(file, 0, len(_MAGIC)) == _MAGIC
+    if magic != MAGIC:
+        cut_off = _read_at(file, 0, len(MAGIC)) == MAGIC
         hint = "the file starts as Parquet: it was cut off, or is still being written" if cut_off else "this is not a Parquet file"
-        raise ParquetError(f"expected {_MAGIC!r} at the end of a Parquet file, got {magic!r}", offset=size - len(_MAGIC), hint=hint)
-    length = int.from_bytes(tail[-_TAIL : -len(_MAGIC)], "little")
+        raise ParquetError(f"expected {MAGIC!r} at the end of a Parquet file, got {magic!r}", offset=size - len(MAGIC), hint=hint)
+    length = int.from_bytes(tail[-_TAIL : -len(MAGIC)], "little")
     if length > size - _SHORTEST:
         raise ParquetError(f"expected a footer of at most {size - _SHORTEST} bytes, got a length of {length}", offset=size - _TAIL)
     start = size - _TAIL - length
@@ -233,10 +230,11 @@ def _read_at(file: SeekableFile, start: int, end: int) -> bytes:
     return b"".join(pieces)
 
 
-def _with_tail(footer: bytes) -> bytes:
+def with_tail(footer: bytes) -> bytes:
+    """A footer as a file ends with it."""
     if len(footer) > _LONGEST:
         raise ParquetError(f"expected a footer of at most {_LONGEST} bytes, got {len(footer)}")
-    return b"".join((footer, len(footer).to_bytes(4, "little"), _MAGIC))
+    return b"".join((footer, len(footer).to_bytes(4, "little"), MAGIC))
 
 
 def _overwrite(file: io.FileIO, start: int, tail: bytes) -> None:
@@ -251,7 +249,7 @@ def _overwrite(file: io.FileIO, start: int, tail: bytes) -> None:
 def _key_values_edit(metadata: Struct, key_values: Mapping[str, str]) -> Edit | None:
     wanted = {_octets(key): _octets(value) for key, value in key_values.items()}
     new = dict(wanted)
-    pairs = list(metadata.structs(_KEY_VALUES))
+    pairs = list(metadata.structs(KEY_VALUES))
     before = [metadata.data[pair.start : pair.end] for pair in pairs]
     after = []
     for pair, piece in zip(pairs, before, strict=True):
@@ -265,7 +263,7 @@ def _key_values_edit(metadata: Struct, key_values: Mapping[str, str]) -> Edit | 
     after += [_key_value(key, value) for key, value in new.items()]
     if after == before:
         return None
-    return metadata.edit(_KEY_VALUES, LIST, list_header(STRUCT, len(after)) + b"".join(after))
+    return metadata.edit(KEY_VALUES, LIST, list_header(STRUCT, len(after)) + b"".join(after))
 
 
 def _key_value(key: bytes, value: bytes) -> bytes:

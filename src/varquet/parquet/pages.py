@@ -12,28 +12,37 @@ import functools
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from varquet.errors import ParquetError
 from varquet.parquet.elements import SchemaElement
-from varquet.parquet.footer import Footer
+from varquet.parquet.footer import MAGIC, Footer, with_tail
+from varquet.parquet.footer_fields import (
+    CHUNK_METADATA,
+    CHUNK_OFFSET_INDEX,
+    CHUNK_OFFSET_INDEX_LENGTH,
+    GROUP_COLUMNS,
+    GROUP_ROWS,
+    HEADER_V1,
+    HEADER_V2,
+    HEADER_VALUES,
+    META_COMPRESSED,
+    META_DATA_PAGE,
+    META_DICTIONARY_PAGE,
+    META_VALUES,
+    NUM_ROWS,
+    PAGE_OFFSET,
+    PAGE_ROW,
+    PAGE_SIZE,
+    PAGES,
+    ROW_GROUPS,
+)
 from varquet.parquet.thrift import I64, LIST, STRUCT, Struct, apply, integer, list_header, read_struct
 from varquet.schema.parquet_form import any_depth
 
 __all__ = ["PageIndex", "Pages", "read_pages"]
-
-_MAGIC: Final = b"PAR1"
-
-# Fields of the structs of a footer.
-_NUM_ROWS, _ROW_GROUPS = 3, 4
-_GROUP_COLUMNS, _GROUP_ROWS = 1, 3
-_CHUNK_METADATA, _CHUNK_OFFSET_INDEX, _CHUNK_OFFSET_INDEX_LENGTH = 3, 4, 5
-_META_VALUES, _META_COMPRESSED, _META_DATA_PAGE, _META_DICTIONARY_PAGE = 5, 7, 9, 11
-_PAGES, _PAGE_OFFSET, _PAGE_SIZE, _PAGE_ROW = 1, 1, 2, 3
-_HEADER_V1, _HEADER_V2, _HEADER_VALUES = 5, 8, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +86,16 @@ class PageIndex:
     def group(self, group: int) -> tuple[Struct, list[Struct]]:
         """A row group and its column chunks, as the footer has them."""
         if self.groups is None:
-            self.groups = list(self.footer.whole.structs(_ROW_GROUPS))
+            self.groups = list(self.footer.whole.structs(ROW_GROUPS))
         if group not in self.chunks:
-            self.chunks[group] = list(self.groups[group].structs(_GROUP_COLUMNS))
+            self.chunks[group] = list(self.groups[group].structs(GROUP_COLUMNS))
         return self.groups[group], self.chunks[group]
 
     def pages(self, source: pa.NativeFile, group: int, leaves: Sequence[int]) -> Pages | None:
         """The pages of some columns of a row group; None if they cannot be read apart."""
         with self.lock:
             row_group, _ = self.group(group)
-            rows = row_group.integer(_GROUP_ROWS)
+            rows = row_group.integer(GROUP_ROWS)
             first_rows: list[int] | None = None
             places: dict[int, _Leaf] = {}
             for leaf in leaves:
@@ -103,16 +112,16 @@ class PageIndex:
 
     def _look(self, source: pa.NativeFile, group: int, leaf: int) -> tuple[_Leaf, list[int]] | None:
         chunk = self.group(group)[1][leaf]
-        start, length = chunk.integer(_CHUNK_OFFSET_INDEX), chunk.integer(_CHUNK_OFFSET_INDEX_LENGTH)
-        metadata = chunk.struct(_CHUNK_METADATA)
+        start, length = chunk.integer(CHUNK_OFFSET_INDEX), chunk.integer(CHUNK_OFFSET_INDEX_LENGTH)
+        metadata = chunk.struct(CHUNK_METADATA)
         if start is None or length is None or metadata is None:
             return None
-        locations = list(read_struct(source.read_at(length, start), 0).structs(_PAGES))
-        numbers = [[location.integer(field) for location in locations] for field in (_PAGE_OFFSET, _PAGE_SIZE, _PAGE_ROW)]
+        locations = list(read_struct(source.read_at(length, start), 0).structs(PAGES))
+        numbers = [[location.integer(field) for location in locations] for field in (PAGE_OFFSET, PAGE_SIZE, PAGE_ROW)]
         offsets, sizes, begins = ([one for one in column if one is not None] for column in numbers)
         if not locations or not len(offsets) == len(sizes) == len(begins) == len(locations):
             return None
-        dictionary = metadata.integer(_META_DICTIONARY_PAGE)
+        dictionary = metadata.integer(META_DICTIONARY_PAGE)
         is_before = dictionary is not None and 0 < dictionary < offsets[0]
         return _Leaf(dictionary if is_before else None, offsets, sizes, self.repeated[leaf]), begins
 
@@ -123,8 +132,8 @@ def read_pages(
     """The rows of the chosen pages, of the columns whose pages these are; `dictionaries` as pyarrow's `read_dictionary`."""
     row_group, chunks = index.group(group)
     rows = sum(pages.end(page) - pages.first_rows[page] for page in chosen)
-    pieces = [_MAGIC]
-    size = len(_MAGIC)
+    pieces = [MAGIC]
+    size = len(MAGIC)
     columns = [chunk.data[chunk.start : chunk.end] for chunk in chunks]
     for leaf, place in pages.leaves.items():
         octets = _octets(source, place, chosen)
@@ -133,15 +142,15 @@ def read_pages(
         columns[leaf] = _moved(chunks[leaf], size, octets, values, has_dictionary=place.dictionary is not None)
         size += sum(map(len, octets))
     edits = [
-        row_group.edit(_GROUP_COLUMNS, LIST, list_header(STRUCT, len(columns)) + b"".join(columns)),
-        row_group.edit(_GROUP_ROWS, I64, integer(rows)),
+        row_group.edit(GROUP_COLUMNS, LIST, list_header(STRUCT, len(columns)) + b"".join(columns)),
+        row_group.edit(GROUP_ROWS, I64, integer(rows)),
     ]
     made_group = apply(row_group.data[: row_group.end], edits)[row_group.start :]
     whole = index.footer.whole
     footer = apply(
-        whole.data, [whole.edit(_NUM_ROWS, I64, integer(rows)), whole.edit(_ROW_GROUPS, LIST, list_header(STRUCT, 1) + made_group)]
+        whole.data, [whole.edit(NUM_ROWS, I64, integer(rows)), whole.edit(ROW_GROUPS, LIST, list_header(STRUCT, 1) + made_group)]
     )
-    made = pa.BufferReader(b"".join((*pieces, footer, len(footer).to_bytes(4, "little"), _MAGIC)))
+    made = pa.BufferReader(b"".join((*pieces, with_tail(footer))))
     file = pq.ParquetFile(made, read_dictionary=dictionaries, **any_depth())
     return file.reader.read_row_group(0, column_indices=sorted(pages.leaves), use_threads=False)
 
@@ -154,15 +163,15 @@ def _octets(source: pa.NativeFile, place: _Leaf, pages: Sequence[int]) -> list[b
 
 def _moved(chunk: Struct, start: int, octets: Sequence[bytes], values: int, *, has_dictionary: bool) -> bytes:
     """A column chunk that has these pages only, from `start` on."""
-    metadata = chunk.struct(_CHUNK_METADATA)
+    metadata = chunk.struct(CHUNK_METADATA)
     assert metadata is not None
     edits = [
-        metadata.edit(_META_VALUES, I64, integer(values)),
-        metadata.edit(_META_COMPRESSED, I64, integer(sum(map(len, octets)))),
-        metadata.edit(_META_DATA_PAGE, I64, integer(start + len(octets[0]))),
+        metadata.edit(META_VALUES, I64, integer(values)),
+        metadata.edit(META_COMPRESSED, I64, integer(sum(map(len, octets)))),
+        metadata.edit(META_DATA_PAGE, I64, integer(start + len(octets[0]))),
     ]
     if has_dictionary:
-        edits.append(metadata.edit(_META_DICTIONARY_PAGE, I64, integer(start)))
+        edits.append(metadata.edit(META_DICTIONARY_PAGE, I64, integer(start)))
     # The edits are within the chunk's bytes, which end somewhere else then.
     made = apply(chunk.data[: chunk.end], edits)
     return made[chunk.start :]
@@ -171,8 +180,8 @@ def _moved(chunk: Struct, start: int, octets: Sequence[bytes], values: int, *, h
 def _values(page: bytes) -> int:
     """How many values a data page has, by its header: nulls among them, and an empty list counts as one."""
     header = read_struct(page, 0)
-    inner = header.struct(_HEADER_V1) or header.struct(_HEADER_V2)
-    count = None if inner is None else inner.integer(_HEADER_VALUES)
+    inner = header.struct(HEADER_V1) or header.struct(HEADER_V2)
+    count = None if inner is None else inner.integer(HEADER_VALUES)
     if count is None:
         raise ParquetError("expected the header of a data page, got something else")
     return count

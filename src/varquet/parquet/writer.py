@@ -1,12 +1,12 @@
 """Writing Parquet files with shredded columns: Variants that Spark, DuckDB and Delta read, and maps with columns for hot keys.
 
-pyarrow writes the data; the VARIANT(1) annotation, which it does not write, is put into the footer when the file is finished.
+pyarrow encodes row groups, each in a thread; the VARIANT(1) annotation, which it does not write, is put into the footer when the
+file is finished.
 A file is written under a temporary name in the same folder and moved into place at the end, so that nobody ever sees half of it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import os
@@ -20,18 +20,18 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.map_keys import MapKeysLike, sidecar_name
 from varquet.layouts.shredding import LayoutName, shred, shredded_type
-from varquet.parquet.encodings import choose_encodings
+from varquet.parquet.encodings import Encodings, choose_encodings
 from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, patch_file
 from varquet.parquet.maps import MapPositionError, Maps, plan_maps, recorded_maps, split_columns, split_schema
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
+from varquet.parquet.row_groups import EncodedGroup, RowGroupFile, encode_group
 from varquet.schema import ShreddingSchema, display_path
 
 __all__ = ["Batches", "FileWriter", "WrittenFile", "batches_of", "write"]
@@ -100,7 +100,7 @@ def write(
         exact_types: keep the physical types of numbers too, see `shred`.
         compression, compression_level: as pyarrow knows them; zstd by default.
         row_group_rows, row_group_bytes: a row group is closed when it reaches either.
-        threads: how many threads shred; by default VARQUET_THREADS or all cores.
+        threads: how many threads shred and encode; by default VARQUET_THREADS or all cores.
     """
     batches, schema = batches_of(data)
     with FileWriter(
@@ -148,8 +148,8 @@ def batches_of(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
 class FileWriter:
     """One Parquet file in the making: `write` batches, leave the `with` block to finish it; an error leaves no file.
 
-    Batches are shredded by several threads while an earlier row group is written by one more. Rows keep their order. With
-    is_shredded the batches come as the file has them (`schema` still says which columns are Variants and maps).
+    The same threads shred batches and encode row groups that are full; who calls `write` puts the latter into the file. Rows keep
+    their order. With is_shredded the batches come as the file has them (`schema` still says which columns are Variants and maps).
     """
 
     def __init__(
@@ -203,16 +203,17 @@ class FileWriter:
         self.options: dict[str, Any] = {"compression": compression, "compression_level": compression_level}
         self.rows = 0
         self.row_groups = 0
-        # Three stages: batches that are being shredded, those that wait for their row group to be full, and the one being written.
-        self.shredders = ThreadPoolExecutor(self.threads, thread_name_prefix="varquet-shred")
+        # Three stages: batches that are being shredded, those that wait for their row group to be full, and groups being encoded.
+        self.workers = ThreadPoolExecutor(self.threads, thread_name_prefix="varquet-write")
         self.shredding: deque[Future[_Shredded]] = deque()
         self.taken = 0
         self.waiting: list[pa.RecordBatch] = []
         self.waiting_rows = 0
         self.waiting_bytes = 0
-        self.writer: pq.ParquetWriter | None = None
-        self.writers = ThreadPoolExecutor(1, thread_name_prefix="varquet-write")
-        self.writing: Future[None] | None = None
+        self.encodings: Future[Encodings] | None = None
+        """Chosen by the first row group."""
+        self.encoding: deque[Future[EncodedGroup]] = deque()
+        self.file: RowGroupFile | None = None
         self.temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.tmp")
 
     def __enter__(self) -> Self:
@@ -233,7 +234,7 @@ class FileWriter:
             self._submit(batch)
 
     def _submit(self, make: Callable[[], pa.RecordBatch]) -> None:
-        self.shredding.append(self.shredders.submit(self._shred, make))
+        self.shredding.append(self.workers.submit(self._shred, make))
         while len(self.shredding) > 2 * self.threads or (self.shredding and self.shredding[0].done()):
             self._take()
 
@@ -281,45 +282,47 @@ class FileWriter:
             self.beside[position] = [before + more for before, more in zip(self.beside[position], counts, strict=True)]
 
     def _flush(self) -> None:
-        """Hand the next row group to the writing thread."""
+        """Have the next row group encoded; as many as there are threads may be on their way."""
         table = pa.Table.from_batches(self.waiting, self.schema)
         group, rest = table.slice(0, self.row_group_rows), table.slice(self.row_group_rows)
         self.waiting = rest.to_batches()
         self.waiting_rows = rest.num_rows
         self.waiting_bytes = rest.nbytes if rest.num_rows else 0
-        if self.writing is not None:
-            self.writing.result()
-        self.writing = self.writers.submit(self._write_group, group)
+        if self.encodings is None:
+            # Tasks begin in their order: whoever waits for this one waits for a task that has begun.
+            self.encodings = self.workers.submit(lambda: choose_encodings(_with_one_dictionary(group)))
+        self.encoding.append(self.workers.submit(self._encode, group, self.encodings))
+        while self.encoding and (len(self.encoding) > self.threads or self.encoding[0].done()):
+            self._append()
 
-    def _write_group(self, group: pa.Table) -> None:
-        # So that a row group has one dictionary of metadata.
-        try:
-            group = group.unify_dictionaries()
-        except pa.ArrowNotImplementedError:  # not inside of every type
-            group = group.combine_chunks()
-        if self.writer is None:
-            encodings = choose_encodings(group)
-            self.writer = pq.ParquetWriter(
-                self.temporary,
-                group.schema,
-                version="2.6",
-                use_dictionary=encodings.dictionary or False,
-                column_encoding=encodings.others or None,
-                write_page_index=True,
-                store_decimal_as_integer=True,
-                store_schema=False,
-                write_batch_size=WRITE_BATCH_ROWS,
-                **self.options,
-            )
-        if group.num_rows:
-            self.writer.write_table(group, row_group_size=group.num_rows)
-            self.rows += group.num_rows
+    def _encode(self, group: pa.Table, encodings: Future[Encodings]) -> EncodedGroup:
+        chosen = encodings.result()
+        options = {
+            "version": "2.6",
+            "use_dictionary": chosen.dictionary or False,
+            "column_encoding": chosen.others or None,
+            "write_page_index": True,
+            "store_decimal_as_integer": True,
+            "store_schema": False,
+            "write_batch_size": WRITE_BATCH_ROWS,
+            **self.options,
+        }
+        return encode_group(_with_one_dictionary(group), options)
+
+    def _append(self) -> None:
+        """Put the oldest row group that is being encoded into the file."""
+        group = self.encoding.popleft().result()
+        if self.file is None:
+            self.file = RowGroupFile(self.temporary)
+        self.file.add(group)
+        if group.rows:
+            self.rows += group.rows
             self.row_groups += 1
 
     @property
     def size(self) -> int:
         """How many bytes of the file are written so far."""
-        return 0 if self.writer is None else self.temporary.stat().st_size
+        return 0 if self.file is None else self.file.size
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Of the finished file: for each shredded path outside of arrays, how many values are typed and how many are beside them.
@@ -355,17 +358,17 @@ class FileWriter:
         """Write what is left; `rows` is then how many there are, and nothing but `recorded` may change."""
         while self.shredding:
             self._take()
-        if self.waiting_rows or self.writing is None:
+        if self.waiting_rows or self.encodings is None:
             self._flush()
-        assert self.writing is not None
-        self.writing.result()
+        while self.encoding:
+            self._append()
 
     def close(self) -> None:
         """Write what is left, finish the file and move it into place."""
         try:
             self.finish()
-            assert self.writer is not None
-            self.writer.close()
+            assert self.file is not None
+            self.file.close()
             # The VARIANT annotation promises the standard's layout; columns in another one are found by what is recorded.
             paths = [parquet_path(self.schema, position) for position in self.shredded] if self.layout == "parquet" else []
             patch_file(self.temporary, paths, key_values=self._recorded())
@@ -373,8 +376,7 @@ class FileWriter:
         except BaseException:
             self.abort()
             raise
-        self.shredders.shutdown()
-        self.writers.shutdown()
+        self.workers.shutdown()
         self.written = WrittenFile(str(self.path), self.rows, self.path.stat().st_size, self.row_groups)
 
     def _recorded(self) -> dict[str, str] | None:
@@ -389,12 +391,18 @@ class FileWriter:
 
     def abort(self) -> None:
         """Leave nothing behind."""
-        self.shredders.shutdown(cancel_futures=True)
-        self.writers.shutdown(cancel_futures=True)
-        if self.writer is not None:
-            with contextlib.suppress(Exception):
-                self.writer.close()
+        self.workers.shutdown(cancel_futures=True)
+        if self.file is not None:
+            self.file.abort()
         self.temporary.unlink(missing_ok=True)
+
+
+def _with_one_dictionary(group: pa.Table) -> pa.Table:
+    """So that a row group has one dictionary of metadata."""
+    try:
+        return group.unify_dictionaries()
+    except pa.ArrowNotImplementedError:  # not inside of every type
+        return group.combine_chunks()
 
 
 def _plan(schema: pa.Schema, schemas: Mapping[str | Position, ShreddingSchema | str]) -> dict[Position, ShreddingSchema]:

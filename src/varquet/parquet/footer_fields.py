@@ -1,0 +1,43 @@
+"""The numbers that fields have in the structs of a Parquet footer and of a page index (parquet.thrift)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# FileMetaData
+SCHEMA: Final = 2
+NUM_ROWS: Final = 3
+ROW_GROUPS: Final = 4
+KEY_VALUES: Final = 5
+CREATED_BY: Final = 6
+
+# RowGroup
+GROUP_COLUMNS: Final = 1
+GROUP_ROWS: Final = 3
+GROUP_FILE_OFFSET: Final = 5
+
+# ColumnChunk
+CHUNK_FILE_OFFSET: Final = 2
+CHUNK_METADATA: Final = 3
+CHUNK_OFFSET_INDEX: Final = 4
+CHUNK_OFFSET_INDEX_LENGTH: Final = 5
+CHUNK_COLUMN_INDEX: Final = 6
+CHUNK_COLUMN_INDEX_LENGTH: Final = 7
+
+# ColumnMetaData
+META_VALUES: Final = 5
+META_COMPRESSED: Final = 7
+META_DATA_PAGE: Final = 9
+META_INDEX_PAGE: Final = 10
+META_DICTIONARY_PAGE: Final = 11
+
+# OffsetIndex and PageLocation
+PAGES: Final = 1
+PAGE_OFFSET: Final = 1
+PAGE_SIZE: Final = 2
+PAGE_ROW: Final = 3
+
+# PageHeader, DataPageHeader and DataPageHeaderV2
+HEADER_V1: Final = 5
+HEADER_V2: Final = 8
+HEADER_VALUES: Final = 1
