@@ -39,6 +39,7 @@ class NameBuffers:
         self.info: Ints = np.zeros(0, np.int64)
         self.state[interning.STATE_KEYS] = 1
         self.state[interning.STATE_KEY_BYTES] = 0
+        self.state[interning.STATE_COMMON] = self.state[interning.STATE_TO_COUNT] = 0
         self._grow_names(1 << 12)
 
     def grow(self, need: int) -> None:

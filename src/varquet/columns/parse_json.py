@@ -29,9 +29,10 @@ from varquet.columns.output import Output
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import JsonError, UnsupportedTypeError
 from varquet.kernels.source import _codes as codes
+from varquet.kernels.source import _common_names as common_names
 from varquet.kernels.source import _interning as interning
 from varquet.kernels.source import _tape as tape
-from varquet.kernels.source import parse_json as layout
+from varquet.kernels.source._json_reading import EXACT_POWERS
 from varquet.variant import json_errors as expect
 from varquet.variant.json_text import parse_json as reference_parse_json
 
@@ -174,7 +175,7 @@ def _error(texts: Flat, row: int, status: int, global_row: int) -> JsonError:
 
 @functools.cache
 def powers_of_ten() -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The 128 leading bits of 10^-342 to 10^308, as (high, low) pairs."""
+    """The 128 leading bits of 10^-342 to 10^308, as (high, low) pairs; then 10^0 to 10^8."""
     words: list[int] = []
     for exponent in range(-342, 309):
         if exponent >= 0:
@@ -187,6 +188,8 @@ def powers_of_ten() -> np.ndarray[Any, np.dtype[np.int64]]:
             word = (1 << (bits + 127)) // divisor + 1 if exponent >= -27 else (1 << (2 * bits + 128)) // divisor + 1
             word >>= max(0, word.bit_length() - 128)
         words += (word >> 64, word & ((1 << 64) - 1))
+    assert len(words) == EXACT_POWERS
+    words += [10**exponent for exponent in range(9)]
     return np.array(words, np.uint64).view(np.int64)
 
 
@@ -197,8 +200,7 @@ class _Scratch:
         self.names = NameBuffers()
         self.state = self.names.state
         self.unescaped = np.empty(1 << 16, np.uint8)
-        self.shapes = np.empty(layout.SHAPES_MAX * layout.SHAPE, np.int64)
-        self.shape_table = np.zeros(layout.SHAPE_SLOTS, np.int64)
+        self.common = np.zeros(common_names.COMMON, np.int64)
         # How large the output was, in parts of the text: what the next slice starts with.
         self.metadata_ratio = {False: 0.5, True: 0.05}
         self.value_ratio = 1.0
@@ -207,10 +209,10 @@ class _Scratch:
 
     def fit_names(self) -> None:
         """Give what holds a row's names room for as many as are known."""
-        self.row_keys = np.empty(self.names.room, np.int64)
+        # Those of the row before lie behind them.
+        self.row_keys = np.empty(2 * self.names.room, np.int64)
+        self.state[interning.STATE_LAST_NAMES] = -1
         self.ranks = np.empty(self.names.room, np.int64)
-        self.shape_ints = np.empty(2 * self.names.room + (1 << 16), np.int64)
-        self.forget_shapes()
         self.grow_tape(len(self.tape))
 
     def grow_tape(self, size: int) -> None:
@@ -218,12 +220,6 @@ class _Scratch:
         self.roots = np.empty(size // tape.NODE, np.int64)
         # An object's fields are sorted in three parts of its width; a row's names in two parts of theirs.
         self.sorting = np.empty(max(3 * (size // tape.NODE), 2 * self.names.room, 64), np.int64)
-
-    def forget_shapes(self) -> None:
-        self.shape_table[:] = 0
-        self.state[interning.STATE_SHAPES] = 0
-        self.state[interning.STATE_SHAPE_INTS] = 0
-        self.state[interning.STATE_LAST_SHAPE] = -1
 
     def satisfy(self, need: int) -> None:
         """Make room for what the kernel ran out of."""
@@ -276,9 +272,9 @@ class _Output:
         self.texts = texts
         self.scratch = scratch
         self.shared = shared
-        scratch.forget_shapes()
         self.state = scratch.state
         self.state[interning.STATE_METADATA] = self.state[interning.STATE_VALUE] = self.state[interning.STATE_ENTRIES] = 0
+        self.state[interning.STATE_LAST_NAMES] = -1
         rows = len(texts)
         self.size = int(texts.offsets[-1] - texts.offsets[0])
         self.metadata = Output(int(scratch.metadata_ratio[shared] * self.size) + 64)
@@ -321,9 +317,8 @@ class _Output:
                 scratch.unescaped,
                 *names,
                 scratch.sorting,
-                scratch.shapes,
-                scratch.shape_table,
-                scratch.shape_ints,
+                scratch.common,
+                scratch.ranks,
                 powers_of_ten(),
                 self.metadata.bytes,
                 self.metadata_offsets,

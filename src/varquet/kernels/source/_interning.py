@@ -19,6 +19,7 @@ from varquet.kernels.source.dialect import (
     kernel,
     load64,
     load_le,
+    reversed_bytes,
     same_bytes,
     signed,
     store64,
@@ -31,39 +32,41 @@ from varquet.kernels.source.dialect import (
 STATE_KEYS = 0
 STATE_KEY_BYTES = 1
 STATE_SERIAL = 2
-STATE_SHAPES = 3
-STATE_SHAPE_INTS = 4
-STATE_METADATA = 5
-STATE_VALUE = 6
-STATE_NEED = 7
-STATE_NEED_SIZE = 8
-STATE_UNESCAPED = 9
-STATE_ROW_KEYS = 10
-STATE_SHAPE_HASH = 11
-STATE_OFFSET = 12
-STATE_SEED = 13
-STATE_LAST_SHAPE = 14
-STATE_RANKED = 15
-STATE_RANKED_AT = 16
-STATE_TAPE = 17
-STATE_ENTRIES = 18
-STATE_GROUP_ENDS = 19
-STATE_NAME_BYTES = 20
-STATE_SIZE = 21
+STATE_METADATA = 3
+STATE_VALUE = 4
+STATE_NEED = 5
+STATE_NEED_SIZE = 6
+STATE_UNESCAPED = 7
+STATE_ROW_KEYS = 8
+STATE_OFFSET = 9
+STATE_SEED = 10
+STATE_RANKED = 11
+STATE_RANKED_AT = 12
+STATE_TAPE = 13
+STATE_ENTRIES = 14
+STATE_GROUP_ENDS = 15
+STATE_NAME_BYTES = 16
+STATE_TO_COUNT = 17
+STATE_COMMON = 18
+STATE_UNCOMMON_ROWS = 19
+STATE_LAST_NAMES = 20
+STATE_LAST_METADATA = 21
+STATE_LAST_SIZE = 22
+STATE_SIZE = 23
 
 # An interned field name. Name 0 is no name: it stands before the first one of a row.
 KEY = 8
 KEY_START = 0
 KEY_LENGTH = 1
 KEY_HASH = 2
-KEY_PREFIX = 3
+KEY_WORD = 3
 KEY_NEXT = 4
 KEY_NEXT_BUT_ONE = 5
 KEY_SERIAL = 6
-KEY_LOCAL = 7
+KEY_PLACE = 7
 
-# Short strings are copied 16 bytes at a time, so names and outputs have that much room behind them.
-PADDING = 16
+# Short strings are copied 32 bytes at a time, so names and outputs have that much room behind them.
+PADDING = 32
 
 
 @inlined
@@ -110,7 +113,7 @@ def intern_name(
     slot: i64 = mixed & (slots - 1)
     key: i64
     start: i64
-    prefix: i64 = 0
+    word: u64 = 0
     k: i64
     while table[slot] != 0:
         key = table[slot]
@@ -128,20 +131,32 @@ def intern_name(
         state[STATE_NEED_SIZE] = start + length + PADDING
         return -1
     copy_bytes(keys, start, name, at, length)
-    for k in range(7):
-        prefix = (prefix << 8) | (name[at + k] if k < length else 0)
+    # Its first eight bytes as they are in a text: the quote behind a shorter name belongs to them.
+    for k in range(7, -1, -1):
+        word = ((word << 8) & M64) | (name[at + k] if k < length else (34 if k == length else 0))
     info[key * KEY + KEY_START] = start
     info[key * KEY + KEY_LENGTH] = length
     info[key * KEY + KEY_HASH] = mixed
-    info[key * KEY + KEY_PREFIX] = prefix
+    info[key * KEY + KEY_WORD] = signed(word)
     info[key * KEY + KEY_NEXT] = 0
     info[key * KEY + KEY_NEXT_BUT_ONE] = 0
     info[key * KEY + KEY_SERIAL] = -1
-    info[key * KEY + KEY_LOCAL] = 0
+    info[key * KEY + KEY_PLACE] = 0
     table[slot] = key
     state[STATE_KEYS] = key + 1
     state[STATE_KEY_BYTES] = start + length
     return key
+
+
+@inlined
+def leading_bytes(info: InInts, key: i64) -> u64:
+    """The first eight bytes of a name as a number that compares as they do; zeros behind a shorter one."""
+    length: i64 = info[key * KEY + KEY_LENGTH]
+    word: u64 = info[key * KEY + KEY_WORD] & M64
+    one: u64 = 1
+    if length < 8:
+        word &= (one << (8 * length)) - 1
+    return reversed_bytes(word)
 
 
 @kernel
@@ -149,10 +164,12 @@ def names_in_order(info: InInts, keys: InBytes, one: i64, other: i64) -> i64:
     """1 if name `one` comes before name `other` by unsigned bytes."""
     k: i64
     length: i64
-    a: i64 = info[one * KEY + KEY_PREFIX]
-    b: i64 = info[other * KEY + KEY_PREFIX]
-    if a != b:
-        return 1 if a < b else 0
+    a: i64
+    b: i64
+    first: u64 = leading_bytes(info, one)
+    second: u64 = leading_bytes(info, other)
+    if first != second:
+        return 1 if first < second else 0
     a = info[one * KEY + KEY_START]
     b = info[other * KEY + KEY_START]
     length = info[one * KEY + KEY_LENGTH]

@@ -31,17 +31,16 @@ from varquet.kernels.source._decimal_text import DOUBLE_OVERFLOW, DOUBLE_UNSURE,
 from varquet.kernels.source._interning import (
     KEY,
     KEY_LENGTH,
-    KEY_LOCAL,
     KEY_NEXT,
     KEY_NEXT_BUT_ONE,
     KEY_SERIAL,
     KEY_START,
+    KEY_WORD,
     STATE_NEED,
     STATE_NEED_SIZE,
     STATE_OFFSET,
     STATE_ROW_KEYS,
     STATE_SERIAL,
-    STATE_SHAPE_HASH,
     STATE_TAPE,
     STATE_UNESCAPED,
     intern_name,
@@ -72,8 +71,12 @@ from varquet.kernels.source.dialect import (
     load64,
     same_bytes,
     signed,
+    trailing_byte,
     u64,
 )
+
+# Where 10^0 to 10^8 are, behind the pairs of `powers`.
+EXACT_POWERS = 1302
 
 
 @inlined
@@ -218,11 +221,32 @@ def string_end(data: InBytes, at: i64, end: i64, state: OutInts) -> i64:
 
 
 @inlined
-def parse_number(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, powers: InInts, state: OutInts) -> i64:
+def digits_in(word: u64) -> i64:
+    """How many of the eight bytes are digits, before the first that is none."""
+    found: u64 = word ^ 0x3030303030303030
+    tops: u64 = 0x8080808080808080
+    found = (((found + 0x7676767676767676) & M64) | found) & tops
+    return trailing_byte(found) if found else 8
+
+
+@inlined
+def value_of_digits(word: u64, count: i64) -> u64:
+    """The number that the first `count` bytes are, from 1 to 8 of them: digits become pairs, pairs fours, and those one number."""
+    pairs: u64 = ((word ^ 0x3030303030303030) << (64 - 8 * count)) & M64
+    fours: u64
+    pairs = (((pairs * 2561) & M64) >> 8) & 0x00FF00FF00FF00FF
+    fours = (((pairs * 6553601) & M64) >> 16) & 0x0000FFFF0000FFFF
+    return ((fours * 42949672960001) & M64) >> 32
+
+
+@inlined
+def parse_number(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, name: i64, powers: InInts, state: OutInts) -> i64:
     """Read a number to the tape; the byte behind it, or minus an error code."""
     start: i64 = at
     negative: i64 = 0
     number: u64 = 0
+    word: u64
+    count: i64 = 8
     digit: i64
     first: i64
     point: i64 = -1
@@ -247,6 +271,12 @@ def parse_number(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, pow
         at += 1
         first = at
     else:
+        while count == 8 and at + 8 <= end:
+            word = load64(data, at)
+            count = digits_in(word)
+            if count:
+                number = (number * powers[EXACT_POWERS + count] + value_of_digits(word, count)) & M64
+                at += count
         while at < end:
             digit = data[at] - 48
             if digit < 0 or digit > 9:
@@ -260,6 +290,14 @@ def parse_number(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, pow
         if at >= end or data[at] < 48 or data[at] > 57:
             state[STATE_OFFSET] = at
             return -JSON_DIGIT
+        count = 8
+        while count == 8 and at + 8 <= end and digits:
+            word = load64(data, at)
+            count = digits_in(word)
+            if count:
+                number = (number * powers[EXACT_POWERS + count] + value_of_digits(word, count)) & M64
+                at += count
+                digits += count
         while at < end:
             digit = data[at] - 48
             if digit < 0 or digit > 9:
@@ -301,7 +339,7 @@ def parse_number(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, pow
                     size = 3
                 elif value >= -2147483648 and value <= 2147483647:
                     size = 5
-                tape[node] = KIND_INTEGER
+                tape[node] = KIND_INTEGER | name
                 tape[node + 1] = value
                 tape[node + 3] = size
                 return at
@@ -312,10 +350,10 @@ def parse_number(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, pow
                 tape[node + 2] = -negative
             else:
                 wide_integer(data, first, at, negative, tape, node + 1, node + 2)
-            tape[node] = KIND_DECIMAL | (scale << 8)
+            tape[node] = KIND_DECIMAL | (scale << 8) | name
             tape[node + 3] = 6 if wide <= 9 else (10 if wide <= 18 else 18)
             return at
-    tape[node] = KIND_DOUBLE
+    tape[node] = KIND_DOUBLE | name
     tape[node + 3] = 9
     if digits == 0:
         tape[node + 1] = signed(limit) if negative else 0
@@ -346,11 +384,11 @@ def is_word_byte(byte: i64) -> i64:
 
 
 @kernel
-def parse_literal(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, state: OutInts) -> i64:
+def parse_literal(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, name: i64, state: OutInts) -> i64:
     """Read null, true or false to the tape; the byte behind it, or minus an error code."""
     behind: i64 = 0
     state[STATE_OFFSET] = at
-    tape[node] = KIND_LITERAL
+    tape[node] = KIND_LITERAL | name
     tape[node + 3] = 1
     if at + 4 <= end and data[at] == 110 and data[at + 1] == 117 and data[at + 2] == 108 and data[at + 3] == 108:
         tape[node + 1] = 0
@@ -369,16 +407,15 @@ def parse_literal(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, st
 @inlined
 def is_name(data: InBytes, at: i64, end: i64, keys: InBytes, info: InInts, key: i64) -> i64:
     """The length of that name if the text goes on with it and a quote, else -1."""
-    start: i64 = info[key * KEY + KEY_START]
     length: i64 = info[key * KEY + KEY_LENGTH]
     word: u64
-    one: u64 = 1
+    if length < 8 and at + 8 <= end:
+        # What differs behind the name and its quote is shifted out.
+        word = (load64(data, at) ^ info[key * KEY + KEY_WORD]) << (56 - 8 * length)
+        return length if word & M64 == 0 and key != 0 else -1
     if at + length >= end or data[at + length] != 34 or key == 0:
         return -1
-    if length < 8 and at + 8 <= end:
-        word = load64(data, at) ^ load64(keys, start)
-        return length if word & ((one << (8 * length)) - 1) == 0 else -1
-    return length if same_bytes(data, at, keys, start, length) else -1
+    return length if same_bytes(data, at, keys, info[key * KEY + KEY_START], length) else -1
 
 
 @kernel
@@ -427,8 +464,8 @@ def parse_new_name(
         return stop + 1
     if key < 0:
         return 0
-    info[last * KEY + KEY_NEXT_BUT_ONE] = info[last * KEY + KEY_NEXT]
-    info[last * KEY + KEY_NEXT] = key
+    # The first guess stays: names that come once would crowd out the one that comes most of the time.
+    info[last * KEY + (KEY_NEXT_BUT_ONE if info[last * KEY + KEY_NEXT] else KEY_NEXT)] = key
     state[STATE_OFFSET] = stop + 1
     return key
 
@@ -464,7 +501,6 @@ def parse_row(
     last: i64 = 0
     key: i64
     serial: i64 = state[STATE_SERIAL]
-    shape_hash: i64 = 0
     byte: i64
     stop: i64
     used: i64
@@ -489,6 +525,10 @@ def parse_row(
             if length < 0:
                 key = info[last * KEY + KEY_NEXT_BUT_ONE]
                 length = is_name(data, at, end, keys, info, key)
+                if length >= 0 and at & 15 == 0:
+                    # Now and then the second guess becomes the first, so that the one that is right more often is it mostly.
+                    info[last * KEY + KEY_NEXT_BUT_ONE] = info[last * KEY + KEY_NEXT]
+                    info[last * KEY + KEY_NEXT] = key
             if length >= 0:
                 at += length + 1
             else:
@@ -499,12 +539,10 @@ def parse_row(
             last = key
             if info[key * KEY + KEY_SERIAL] != serial:
                 info[key * KEY + KEY_SERIAL] = serial
-                info[key * KEY + KEY_LOCAL] = names
                 row_keys[names] = key
                 names += 1
                 state[STATE_ROW_KEYS] = names
-                shape_hash = (shape_hash * 1000003 + key) & 0x3FFFFFFFFFFF
-            name = info[key * KEY + KEY_LOCAL] << 16
+            name = key << 16
             if at >= end or data[at] != 58:
                 at = skip_blanks(data, at, end)
                 if at >= end or data[at] != 58:
@@ -523,7 +561,7 @@ def parse_row(
             stop = string_end(data, at, end, state)
             if stop >= 0:
                 length = stop - at
-                tape[node] = KIND_STRING
+                tape[node] = KIND_STRING | name
                 tape[node + 1] = at
             elif stop == -1:
                 used = state[STATE_UNESCAPED]
@@ -536,7 +574,7 @@ def parse_row(
                 length -= used
                 stop = state[STATE_OFFSET]
                 state[STATE_UNESCAPED] = used + length
-                tape[node] = KIND_UNESCAPED
+                tape[node] = KIND_UNESCAPED | name
                 tape[node + 1] = used
             else:
                 return stop + 1
@@ -564,15 +602,14 @@ def parse_row(
                 name = 0
                 continue
         elif byte == 45 or (byte >= 48 and byte <= 57):
-            at = parse_number(data, at, end, tape, node, powers, state)
+            at = parse_number(data, at, end, tape, node, name, powers, state)
             if at < 0:
                 return at
         else:
-            at = parse_literal(data, at, end, tape, node, state)
+            at = parse_literal(data, at, end, tape, node, name, state)
             if at < 0:
                 return at
-        # A value is complete: `node` is its place. An empty container has its name already.
-        tape[node] |= name
+        # A value is complete: `node` is its place.
         count += 1
         total += tape[node + 3]
         node += NODE
@@ -604,5 +641,4 @@ def parse_row(
     if at < end:
         state[STATE_OFFSET] = at
         return -JSON_END
-    state[STATE_SHAPE_HASH] = shape_hash
     return NEED_NOTHING

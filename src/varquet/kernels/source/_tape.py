@@ -2,7 +2,7 @@
 
 The tape holds the nodes of a row in the order of the text, NODE numbers each, and perhaps several rows one behind the other:
 
-    slot 0   kind (bits 0-7), scale or widths (8-15), local id of the field name (16 up)
+    slot 0   kind (bits 0-7), scale or widths (8-15), number of the field name (16 up), for which `ranks` has the field id
     slot 1   integer, double bits, low half of a decimal, start of a string or of bytes to copy; of a container: index behind its last node
     slot 2   high half of a decimal, length of a string or of bytes to copy; of a container: number of children
     slot 3   size in bytes once written
@@ -67,7 +67,7 @@ def behind_row(tape: InInts, root: i64) -> i64:
 
 
 @kernel
-def size_again(tape: OutInts, root: i64, ranks: InInts, ranks_at: i64) -> i64:
+def size_again(tape: OutInts, root: i64, ranks: InInts) -> i64:
     """Compute the sizes of a row's containers anew, without dropped nodes and with field ids as wide as they need to be."""
     node: i64 = behind_row(tape, root) - NODE
     child: i64
@@ -88,8 +88,8 @@ def size_again(tape: OutInts, root: i64, ranks: InInts, ranks_at: i64) -> i64:
                 if kind != KIND_DROPPED:
                     count += 1
                     total += tape[child + 3]
-                    if tape[node] & 255 == KIND_OBJECT and ranks[ranks_at + (tape[child] >> 16)] > widest:
-                        widest = ranks[ranks_at + (tape[child] >> 16)]
+                    if tape[node] & 255 == KIND_OBJECT and ranks[tape[child] >> 16] > widest:
+                        widest = ranks[tape[child] >> 16]
                 child = tape[child + 1] if kind >= KIND_OBJECT else child + NODE
             width = width_of(total)
             widest = width_of(widest)
@@ -103,7 +103,7 @@ def size_again(tape: OutInts, root: i64, ranks: InInts, ranks_at: i64) -> i64:
 
 
 @kernel
-def drop_duplicates(tape: OutInts, root: i64, ranks: InInts, ranks_at: i64, sorting: OutInts) -> i64:
+def drop_duplicates(tape: OutInts, root: i64, ranks: InInts, sorting: OutInts) -> i64:
     """Keep only the last of the fields that have one name, in every object of the row, and size the row again."""
     node: i64 = root
     stop: i64 = behind_row(tape, root)
@@ -116,7 +116,7 @@ def drop_duplicates(tape: OutInts, root: i64, ranks: InInts, ranks_at: i64, sort
             count = tape[node + 2]
             child = node + NODE
             for k in range(count):
-                sorting[k] = (ranks[ranks_at + (tape[child] >> 16)] << 32) | k
+                sorting[k] = (ranks[tape[child] >> 16] << 32) | k
                 sorting[count + k] = 0
                 child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
             sort_ints(sorting, 0, count, 2 * count)
@@ -131,7 +131,7 @@ def drop_duplicates(tape: OutInts, root: i64, ranks: InInts, ranks_at: i64, sort
                     tape[child + 1] = behind
                 child = behind
         node = tape[node + 1] if tape[node] & 255 == KIND_DROPPED else node + NODE
-    size_again(tape, root, ranks, ranks_at)
+    size_again(tape, root, ranks)
     return 0
 
 
@@ -143,7 +143,6 @@ def write_row(
     tape: OutInts,
     root: i64,
     ranks: InInts,
-    ranks_at: i64,
     names: i64,
     sorting: OutInts,
     value: OutBytes,
@@ -180,9 +179,12 @@ def write_row(
                 out += 5
             if kind == KIND_UNESCAPED:
                 copy_bytes(value, out, unescaped, tape[node + 1], length)
-            elif length <= 16 and tape[node + 1] + 16 <= data_size:
+            elif length <= 32 and tape[node + 1] + 32 <= data_size:
                 store64(value, out, load64(data, tape[node + 1]))
                 store64(value, out + 8, load64(data, tape[node + 1] + 8))
+                if length > 16:
+                    store64(value, out + 16, load64(data, tape[node + 1] + 16))
+                    store64(value, out + 24, load64(data, tape[node + 1] + 24))
             else:
                 copy_bytes(value, out, data, tape[node + 1], length)
             out += length
@@ -259,7 +261,7 @@ def write_row(
                     upper = 0
                     while k < count:
                         if tape[child] & 255 != KIND_DROPPED:
-                            rank = ranks[ranks_at + (tape[child] >> 16)]
+                            rank = ranks[tape[child] >> 16]
                             if rank < 64:
                                 fields |= one << rank
                             else:
@@ -286,7 +288,7 @@ def write_row(
                 else:
                     while k < count:
                         if tape[child] & 255 != KIND_DROPPED:
-                            sorting[k] = (ranks[ranks_at + (tape[child] >> 16)] << 32) | k
+                            sorting[k] = (ranks[tape[child] >> 16] << 32) | k
                             sorting[count + k] = total
                             total += tape[child + 3]
                             k += 1

@@ -1,8 +1,7 @@
 """JSON text to Variant bytes in three steps: read to a tape, fix the dictionary, write.
 
-`parse_rows` takes these steps a row at a time: every row gets a dictionary with its own names. The names of a row in order
-of first appearance are its shape; rows of a known shape copy their metadata and look up their ranks. `parse_shared_rows`
-takes them for as many rows as the tape holds, which get one dictionary with the names of all of them.
+`parse_rows` takes these steps a row at a time: every row gets a dictionary with its own names. `parse_shared_rows` takes them
+for as many rows as the tape holds, which get one dictionary with the names of all of them.
 """
 
 from __future__ import annotations
@@ -18,16 +17,18 @@ from varquet.kernels.source._codes import (
     NEED_UNESCAPED,
     NEED_VALUE,
 )
+from varquet.kernels.source._common_names import row_names_in_order
 from varquet.kernels.source._interning import (
     KEY,
     KEY_HASH,
-    KEY_LOCAL,
     KEY_SERIAL,
     PADDING,
     STATE_ENTRIES,
     STATE_GROUP_ENDS,
     STATE_KEYS,
-    STATE_LAST_SHAPE,
+    STATE_LAST_METADATA,
+    STATE_LAST_NAMES,
+    STATE_LAST_SIZE,
     STATE_METADATA,
     STATE_NAME_BYTES,
     STATE_NEED,
@@ -35,9 +36,6 @@ from varquet.kernels.source._interning import (
     STATE_OFFSET,
     STATE_ROW_KEYS,
     STATE_SERIAL,
-    STATE_SHAPE_HASH,
-    STATE_SHAPE_INTS,
-    STATE_SHAPES,
     STATE_TAPE,
     STATE_UNESCAPED,
     STATE_VALUE,
@@ -67,15 +65,6 @@ from varquet.kernels.source.dialect import (
     out_ints,
 )
 
-SHAPE = 5
-SHAPE_HASH = 0
-SHAPE_NAMES = 1
-SHAPE_INTS = 2
-SHAPE_METADATA = 3
-SHAPE_METADATA_SIZE = 4
-SHAPES_MAX = 1024
-SHAPE_SLOTS = 4096
-
 KEYS_MAX = 65536
 
 # A group of rows that shares its metadata has no more bytes of names than this, unless one row has.
@@ -83,145 +72,108 @@ MOST_NAME_BYTES = 65536
 
 
 @kernel
-def forget_shapes(shape_table: OutInts, state: OutInts) -> i64:
-    k: i64
-    for k in range(SHAPE_SLOTS):
-        shape_table[k] = 0
-    state[STATE_SHAPES] = 0
-    state[STATE_SHAPE_INTS] = 0
-    state[STATE_LAST_SHAPE] = -1
-    return 0
-
-
-@kernel
-def is_shape(shapes: InInts, shape: i64, shape_ints: InInts, mixed: i64, row_keys: InInts, count: i64) -> i64:
-    """1 if these are the names of that shape, in its order."""
-    k: i64
-    ints: i64 = shapes[shape * SHAPE + SHAPE_INTS]
-    if shapes[shape * SHAPE + SHAPE_HASH] != mixed or shapes[shape * SHAPE + SHAPE_NAMES] != count:
-        return 0
-    for k in range(count):
-        if shape_ints[ints + k] != row_keys[k]:
-            return 0
-    return 1
-
-
-@kernel
-def find_shape(
-    info: OutInts,
+def write_names(
+    count: i64,
+    names: InInts,
+    at: i64,
+    ranks: OutInts,
     keys: InBytes,
-    row_keys: InInts,
-    ranked: OutInts,
-    spare: i64,
-    sorting: OutInts,
-    shapes: OutInts,
-    shape_table: OutInts,
-    shape_ints: OutInts,
-    shape_ints_size: i64,
+    info: InInts,
     metadata: OutBytes,
     metadata_size: i64,
     state: OutInts,
 ) -> i64:
-    """Write the row's metadata; the shape's number, or -1 where the metadata has no room, or -2 where the names are too long."""
-    count: i64 = state[STATE_ROW_KEYS]
-    mixed: i64 = state[STATE_SHAPE_HASH]
-    shape: i64 = state[STATE_LAST_SHAPE]
+    """Write the dictionary of names that are in order, and the rank of each to `ranks`; 0, or what is too small, or minus an error code."""
+    total: i64 = names_size(names, at, at + count, info)
     out: i64 = state[STATE_METADATA]
-    slot: i64
-    ints: i64
-    k: i64
-    total: i64
     width: i64
-    at: i64
-    if shape >= 0 and is_shape(shapes, shape, shape_ints, mixed, row_keys, count) == 0:
-        shape = -1
-    if shape < 0:
-        slot = (mixed ^ (mixed >> 17)) & (SHAPE_SLOTS - 1)
-        while shape_table[slot] != 0:
-            if is_shape(shapes, shape_table[slot] - 1, shape_ints, mixed, row_keys, count):
-                shape = shape_table[slot] - 1
-                break
-            slot = (slot + 1) & (SHAPE_SLOTS - 1)
-    if shape >= 0:
-        total = shapes[shape * SHAPE + SHAPE_METADATA_SIZE]
-        if out + total > metadata_size:
-            state[STATE_NEED_SIZE] = out + total
-            return -1
-        copy_within(metadata, out, shapes[shape * SHAPE + SHAPE_METADATA], total)
-        state[STATE_METADATA] = out + total
-        state[STATE_LAST_SHAPE] = shape
-        return shape
-    total = names_size(row_keys, 0, count, info)
-    if total > 0xFFFFFFFF or count > 0xFFFFFFFF:
-        return -2
+    k: i64
+    if total > 0xFFFFFFFF:
+        return -JSON_TOO_LARGE
     width = width_of(total if total > count else count)
     if out + 1 + (count + 2) * width + total + PADDING > metadata_size:
         state[STATE_NEED_SIZE] = out + 1 + (count + 2) * width + total + PADDING
-        return -1
-    if state[STATE_SHAPES] >= SHAPES_MAX or state[STATE_SHAPE_INTS] + 2 * count > shape_ints_size:
-        forget_shapes(shape_table, state)
-    shape = state[STATE_SHAPES]
-    ints = state[STATE_SHAPE_INTS]
-    state[STATE_SHAPES] = shape + 1
-    state[STATE_SHAPE_INTS] = ints + 2 * count
-    slot = (mixed ^ (mixed >> 17)) & (SHAPE_SLOTS - 1)
-    while shape_table[slot] != 0:
-        slot = (slot + 1) & (SHAPE_SLOTS - 1)
-    shape_table[slot] = shape + 1
+        return NEED_METADATA
     for k in range(count):
-        shape_ints[ints + k] = row_keys[k]
-        sorting[k] = row_keys[k]
-    at = sort_row_names(sorting, count, ranked, spare, info, keys, state)
-    shapes[shape * SHAPE + SHAPE_HASH] = mixed
-    shapes[shape * SHAPE + SHAPE_NAMES] = count
-    shapes[shape * SHAPE + SHAPE_INTS] = ints
-    shapes[shape * SHAPE + SHAPE_METADATA] = out
-    for k in range(count):
-        shape_ints[ints + count + info[sorting[at + k] * KEY + KEY_LOCAL]] = k
-    total = write_dictionary(sorting, at, count, width, keys, info, metadata, out)
-    shapes[shape * SHAPE + SHAPE_METADATA_SIZE] = total
-    state[STATE_METADATA] = out + total
-    state[STATE_LAST_SHAPE] = shape
-    return shape
+        ranks[names[at + k]] = k
+    state[STATE_METADATA] = out + write_dictionary(names, at, count, width, keys, info, metadata, out)
+    return 0
 
 
 @kernel
-def keep_names(tape: OutInts, row_keys: OutInts, info: OutInts, sorting: OutInts, state: OutInts) -> i64:
-    """Number the row's names anew, without those that no field has any more."""
+def write_row_names(
+    row_keys: OutInts,
+    ranked: OutInts,
+    spare: i64,
+    common: OutInts,
+    sorting: OutInts,
+    ranks: OutInts,
+    keys: InBytes,
+    info: OutInts,
+    metadata: OutBytes,
+    metadata_size: i64,
+    state: OutInts,
+) -> i64:
+    """Write the dictionary of the row's names; like `write_names`. The names of the row before are in row_keys[spare:]."""
     count: i64 = state[STATE_ROW_KEYS]
-    node: i64
-    child: i64
-    k: i64
-    step: i64
-    kept: i64 = 0
+    out: i64 = state[STATE_METADATA]
+    at: i64 = 0
+    code: i64
+    k: i64 = 0
+    if count == state[STATE_LAST_NAMES]:
+        while k < count and row_keys[k] == row_keys[spare + k]:
+            k += 1
+        if k < count:
+            state[STATE_LAST_NAMES] = -1
+    if count == state[STATE_LAST_NAMES]:
+        if out + state[STATE_LAST_SIZE] > metadata_size:
+            state[STATE_NEED_SIZE] = out + state[STATE_LAST_SIZE]
+            return NEED_METADATA
+        copy_within(metadata, out, state[STATE_LAST_METADATA], state[STATE_LAST_SIZE])
+        state[STATE_METADATA] = out + state[STATE_LAST_SIZE]
+        return 0
+    if row_names_in_order(row_keys, count, common, sorting, info, keys, state) == 0:
+        for k in range(count):
+            sorting[k] = row_keys[k]
+        at = sort_row_names(sorting, count, ranked, spare, info, keys, state)
+    code = write_names(count, sorting, at, ranks, keys, info, metadata, metadata_size, state)
     for k in range(count):
-        sorting[k] = -1
-    # First the names that are left are marked and numbered, then the fields get the new numbers.
-    for step in range(2):
-        node = 0
-        while node < tape[1]:
-            if tape[node] & 255 == KIND_OBJECT:
-                child = node + NODE
-                while child < tape[node + 1]:
-                    if tape[child] & 255 != KIND_DROPPED:
-                        k = tape[child] >> 16
-                        if step == 0:
-                            sorting[k] = 0
-                        else:
-                            tape[child] = (tape[child] & 65535) | (sorting[k] << 16)
-                    child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
-            node = tape[node + 1] if tape[node] & 255 == KIND_DROPPED else node + NODE
-        if step == 0:
-            state[STATE_SHAPE_HASH] = 0
-            for k in range(count):
-                if sorting[k] == 0:
-                    sorting[k] = kept
-                    row_keys[kept] = row_keys[k]
-                    info[row_keys[kept] * KEY + KEY_LOCAL] = kept
-                    state[STATE_SHAPE_HASH] = (state[STATE_SHAPE_HASH] * 1000003 + row_keys[kept]) & 0x3FFFFFFFFFFF
-                    kept += 1
-            state[STATE_ROW_KEYS] = kept
-    return kept
+        row_keys[spare + k] = row_keys[k]
+    state[STATE_LAST_NAMES] = count if code == 0 else -1
+    state[STATE_LAST_METADATA] = out
+    state[STATE_LAST_SIZE] = state[STATE_METADATA] - out
+    return code
+
+
+@kernel
+def keep_names(tape: InInts, row_keys: OutInts, info: OutInts, state: OutInts) -> i64:
+    """Collect the row's names again, without those that no field has any more."""
+    node: i64 = 0
+    child: i64
+    key: i64
+    names: i64 = 0
+    state[STATE_SERIAL] += 1
+    while node < tape[1]:
+        if tape[node] & 255 == KIND_OBJECT:
+            child = node + NODE
+            while child < tape[node + 1]:
+                key = tape[child] >> 16
+                if tape[child] & 255 != KIND_DROPPED and info[key * KEY + KEY_SERIAL] != state[STATE_SERIAL]:
+                    info[key * KEY + KEY_SERIAL] = state[STATE_SERIAL]
+                    row_keys[names] = key
+                    names += 1
+                child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
+        node = tape[node + 1] if tape[node] & 255 == KIND_DROPPED else node + NODE
+    state[STATE_ROW_KEYS] = names
+    return names
+
+
+@kernel
+def take_back_names(used: i64, state: OutInts) -> i64:
+    """Forget the metadata that was written for a row, which has no other use then."""
+    state[STATE_METADATA] = used
+    state[STATE_LAST_NAMES] = -1
+    return 0
 
 
 @kernel
@@ -244,10 +196,8 @@ def convert_row(
     row_keys: OutInts,
     ranked: OutInts,
     sorting: OutInts,
-    shapes: OutInts,
-    shape_table: OutInts,
-    shape_ints: OutInts,
-    shape_ints_size: i64,
+    common: OutInts,
+    ranks: OutInts,
     powers: InInts,
     metadata: OutBytes,
     metadata_size: i64,
@@ -257,9 +207,9 @@ def convert_row(
 ) -> i64:
     """Turn one text into metadata and value; 0, or minus an error code, or the buffer that is too small."""
     code: i64
-    shape: i64
-    ranks_at: i64
-    used: i64
+    used: i64 = state[STATE_METADATA]
+    spare: i64 = info_size // KEY
+    start: i64 = at
     if state[STATE_KEYS] > KEYS_MAX:
         return NEED_FRESH_KEYS
     state[STATE_SERIAL] += 1
@@ -271,72 +221,32 @@ def convert_row(
     )
     if code != NEED_NOTHING:
         return code
-    used = state[STATE_METADATA]
-    shape = find_shape(
-        info,
-        keys,
-        row_keys,
-        ranked,
-        info_size // KEY,
-        sorting,
-        shapes,
-        shape_table,
-        shape_ints,
-        shape_ints_size,
-        metadata,
-        metadata_size,
-        state,
-    )
-    if shape < 0:
-        state[STATE_OFFSET] = at
-        return NEED_METADATA if shape == -1 else -JSON_TOO_LARGE
-    ranks_at = shapes[shape * SHAPE + SHAPE_INTS] + state[STATE_ROW_KEYS]
+    state[STATE_OFFSET] = start
+    code = write_row_names(row_keys, ranked, spare, common, sorting, ranks, keys, info, metadata, metadata_size, state)
+    if code != 0:
+        return code
     if state[STATE_ROW_KEYS] > 256:
-        size_again(tape, 0, shape_ints, ranks_at)
+        size_again(tape, 0, ranks)
     if tape[3] > 0xFFFFFFFF:
-        state[STATE_OFFSET] = at
+        take_back_names(used, state)
         return -JSON_TOO_LARGE
     if state[STATE_VALUE] + tape[3] + PADDING > value_size:
-        # The metadata is written again when the row is: a shape must not point behind the end of the output.
-        state[STATE_METADATA] = used
-        if shapes[shape * SHAPE + SHAPE_METADATA] == used:
-            forget_shapes(shape_table, state)
+        take_back_names(used, state)
         state[STATE_NEED_SIZE] = state[STATE_VALUE] + tape[3] + PADDING
         return NEED_VALUE
-    at = write_row(data, data_size, unescaped, tape, 0, shape_ints, ranks_at, state[STATE_ROW_KEYS], sorting, value, state[STATE_VALUE])
+    at = write_row(data, data_size, unescaped, tape, 0, ranks, state[STATE_ROW_KEYS], sorting, value, state[STATE_VALUE])
     if at < 0:
+        take_back_names(used, state)
         if keep_last == 0:
-            state[STATE_METADATA] = used
-            if shapes[shape * SHAPE + SHAPE_METADATA] == used:
-                forget_shapes(shape_table, state)
-            state[STATE_OFFSET] = 0
             return -JSON_NEW_NAME
-        drop_duplicates(tape, 0, shape_ints, ranks_at, sorting)
-        # Names that only dropped values had go too, and with them the metadata that was written.
-        state[STATE_METADATA] = used
-        if shapes[shape * SHAPE + SHAPE_METADATA] == used:
-            forget_shapes(shape_table, state)
-        keep_names(tape, row_keys, info, sorting, state)
-        shape = find_shape(
-            info,
-            keys,
-            row_keys,
-            ranked,
-            info_size // KEY,
-            sorting,
-            shapes,
-            shape_table,
-            shape_ints,
-            shape_ints_size,
-            metadata,
-            metadata_size,
-            state,
-        )
-        if shape < 0:
-            return NEED_METADATA
-        ranks_at = shapes[shape * SHAPE + SHAPE_INTS] + state[STATE_ROW_KEYS]
-        size_again(tape, 0, shape_ints, ranks_at)
-        at = write_row(data, data_size, unescaped, tape, 0, shape_ints, ranks_at, state[STATE_ROW_KEYS], sorting, value, state[STATE_VALUE])
+        drop_duplicates(tape, 0, ranks, sorting)
+        # Names that only dropped values had go too.
+        keep_names(tape, row_keys, info, state)
+        code = write_row_names(row_keys, ranked, spare, common, sorting, ranks, keys, info, metadata, metadata_size, state)
+        if code != 0:
+            return code
+        size_again(tape, 0, ranks)
+        at = write_row(data, data_size, unescaped, tape, 0, ranks, state[STATE_ROW_KEYS], sorting, value, state[STATE_VALUE])
     state[STATE_VALUE] = at
     return 0
 
@@ -356,9 +266,8 @@ def parse_rows(
     row_keys: OutIntsView,
     ranked: OutIntsView,
     sorting: OutIntsView,
-    shapes: OutIntsView,
-    shape_table: OutIntsView,
-    shape_ints: OutIntsView,
+    common: OutIntsView,
+    ranks: OutIntsView,
     powers: InIntsView,
     metadata: OutBytesView,
     metadata_offsets: OutIntsView,
@@ -392,10 +301,8 @@ def parse_rows(
     row_keys_p: OutInts = out_ints(row_keys)
     ranked_p: OutInts = out_ints(ranked)
     sorting_p: OutInts = out_ints(sorting)
-    shapes_p: OutInts = out_ints(shapes)
-    shape_table_p: OutInts = out_ints(shape_table)
-    shape_ints_p: OutInts = out_ints(shape_ints)
-    shape_ints_size: i64 = len(shape_ints)
+    common_p: OutInts = out_ints(common)
+    ranks_p: OutInts = out_ints(ranks)
     powers_p: InInts = in_ints(powers)
     metadata_p: OutBytes = out_bytes(metadata)
     metadata_size: i64 = len(metadata)
@@ -428,10 +335,8 @@ def parse_rows(
                     row_keys_p,
                     ranked_p,
                     sorting_p,
-                    shapes_p,
-                    shape_table_p,
-                    shape_ints_p,
-                    shape_ints_size,
+                    common_p,
+                    ranks_p,
                     powers_p,
                     metadata_p,
                     metadata_size,
@@ -572,26 +477,17 @@ def write_group_names(
 ) -> i64:
     """Write the dictionary of the group's names as the next entry; 0, or what is too small, or minus an error code."""
     count: i64 = state[STATE_ROW_KEYS]
-    total: i64 = names_size(row_keys, 0, count, info)
-    out: i64 = state[STATE_METADATA]
-    width: i64
     at: i64
+    code: i64
     k: i64
-    if total > 0xFFFFFFFF:
-        return -JSON_TOO_LARGE
-    width = width_of(total if total > count else count)
-    if out + 1 + (count + 2) * width + total + PADDING > metadata_size:
-        state[STATE_NEED_SIZE] = out + 1 + (count + 2) * width + total + PADDING
-        return NEED_METADATA
     for k in range(count):
         sorting[k] = row_keys[k]
     at = sort_row_names(sorting, count, ranked, spare, info, keys, state)
-    for k in range(count):
-        ranks[info[sorting[at + k] * KEY + KEY_LOCAL]] = k
-    state[STATE_METADATA] = out + write_dictionary(sorting, at, count, width, keys, info, metadata, out)
-    state[STATE_ENTRIES] += 1
-    metadata_offsets[state[STATE_ENTRIES]] = state[STATE_METADATA]
-    return 0
+    code = write_names(count, sorting, at, ranks, keys, info, metadata, metadata_size, state)
+    if code == 0:
+        state[STATE_ENTRIES] += 1
+        metadata_offsets[state[STATE_ENTRIES]] = state[STATE_METADATA]
+    return code
 
 
 def parse_shared_rows(
@@ -735,12 +631,12 @@ def parse_shared_rows(
                     status_p[row] = -code
                 elif root >= 0:
                     if count > 256:
-                        size_again(tape_p, root, ranks_p, 0)
+                        size_again(tape_p, root, ranks_p)
                     at = state_p[STATE_VALUE]
-                    out = write_row(data_p, data_size, unescaped_p, tape_p, root, ranks_p, 0, count, sorting_p, value_p, at)
+                    out = write_row(data_p, data_size, unescaped_p, tape_p, root, ranks_p, count, sorting_p, value_p, at)
                     if out < 0 and keep_last:
-                        drop_duplicates(tape_p, root, ranks_p, 0, sorting_p)
-                        out = write_row(data_p, data_size, unescaped_p, tape_p, root, ranks_p, 0, count, sorting_p, value_p, at)
+                        drop_duplicates(tape_p, root, ranks_p, sorting_p)
+                        out = write_row(data_p, data_size, unescaped_p, tape_p, root, ranks_p, count, sorting_p, value_p, at)
                     if out < 0:
                         status_p[row] = JSON_NEW_NAME
                     else:

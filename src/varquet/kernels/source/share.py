@@ -558,11 +558,11 @@ def rewrite_rows(
                         state_p[ROW_NEED] = code
                         break
                     if code == 0:
-                        size_again(tape_p, 0, ranks_p, 0)
+                        size_again(tape_p, 0, ranks_p)
                         if state_p[ROW_OUT] + tape_p[3] + PADDING > out_size:
                             state_p[ROW_NEED] = NEED_VALUE
                             break
-                        code = write_row(value_p, value_size, value_p, tape_p, 0, ranks_p, 0, names, sorting_p, out_p, state_p[ROW_OUT])
+                        code = write_row(value_p, value_size, value_p, tape_p, 0, ranks_p, names, sorting_p, out_p, state_p[ROW_OUT])
                         if code < 0:
                             code = -BAD_DUPLICATE_NAME
                         else:
@@ -740,7 +740,7 @@ def detach_rows(
                         count = state_p[ROW_OFFSET]
                         state_p[ROW_OFFSET] = 0
                         if to >= 0:
-                            size_again(tape_p, 0, ranks_p, 0)
+                            size_again(tape_p, 0, ranks_p)
                             if to + tape_p[3] + PADDING > out_size:
                                 to = -1
                         if to < 0:
@@ -749,7 +749,7 @@ def detach_rows(
                                 marks_p[count] = -1
                             state_p[ROW_NEED] = NEED_VALUE
                             break
-                        code = write_row(value_p, value_size, value_p, tape_p, 0, ranks_p, 0, count, sorting_p, out_p, to)
+                        code = write_row(value_p, value_size, value_p, tape_p, 0, ranks_p, count, sorting_p, out_p, to)
                         if code < 0:
                             code = -BAD_DUPLICATE_NAME
                         else:
