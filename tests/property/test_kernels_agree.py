@@ -89,7 +89,7 @@ def _expected(text: bytes, duplicate_keys: str) -> object:
 
 @law_on_every_build(st.integers(0, 1 << 32), share=0.1)
 def test_rows_of_one_shape_and_of_many_are_parsed_alike(seed: int) -> None:
-    """Names are predicted from the row before, shapes are remembered: a column must not depend on what came before."""
+    """Names are predicted from the row before: a column must not depend on what came before."""
     choice = random.Random(seed)
     names = [
         choice.choice(["a", "b", "ab", "abcdefgh", "abcdefghi", 'q\\"', "s\\\\", "n\\n", "\\u0061", "é", "", "long" * 9]) for _ in range(8)
@@ -283,9 +283,29 @@ def test_realistic_rows(build: str, kind: str) -> None:
     assert written == [reference_to_json(decode(*row)) for row in expected]
 
 
+@pytest.mark.parametrize("build", BUILDS)
+def test_names_that_most_rows_have_and_names_that_few_have(build: str) -> None:
+    """The common names of a column are found by its first rows, and again when later ones have others; the bytes do not tell."""
+    choice = random.Random(11)
+    common = [f"{letter}{number}" for letter in ("", "m", "same first eight bytes ", "ü") for number in range(15)]
+    later = [f"later {number:03}" for number in range(90)]
+    rows: list[list[str]] = []
+    rows += [choice.sample(common, 25) + [f"x_{choice.randrange(400)}" for _ in range(choice.randrange(4))] for _ in range(200)]
+    rows += [common + later for _ in range(20)]
+    rows += [choice.choice((common, later[:40], [])) for _ in range(60)]
+    rows += [[f"only {row} {field}" for field in range(14)] for row in range(30)]
+    if build != "interpreted":
+        rows += [choice.sample(later, 40) for _ in range(1400)]
+        rows += [choice.sample(later, 60) + choice.sample(common, 3) for _ in range(200)]
+    texts = ["{" + ",".join(f'"{name}":{len(names)}' for name in dict.fromkeys(names)) + "}" for names in rows]
+    with using(build):
+        column = vq.parse_json(pa.array(texts), threads=1)
+    assert rows_of(column) == [_encoded(text) for text in texts]
+
+
 @pytest.mark.parametrize("build", [build for build in BUILDS if build != "interpreted"])
-def test_more_shapes_and_names_than_are_remembered(build: str) -> None:
-    """Names and shapes are forgotten when they become too many, in the middle of a column."""
+def test_more_names_than_are_remembered(build: str) -> None:
+    """Names are forgotten when they become too many, in the middle of a column."""
     choice = random.Random(5)
     texts = []
     for row in range(1600):
