@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from varquet.kernels.source._interning import (
     KEY,
+    KEY_LENGTH,
     KEY_PLACE,
     STATE_COMMON,
     STATE_KEYS,
@@ -108,21 +109,23 @@ def place_name(key: i64, common: InInts, info: OutInts, keys: InBytes, state: In
 
 @kernel
 def row_names_in_order(row_keys: InInts, count: i64, common: OutInts, names: OutInts, info: OutInts, keys: InBytes, state: OutInts) -> i64:
-    """Write a row's names to `names` in order, which has room for MOST_OTHERS more; 1, or 0 if they are not found that way."""
+    """Write a row's names in order to `names`, which has room for MOST_OTHERS more; their bytes, or -1 if that way is not theirs."""
     found: u64 = 0
     part: u64
     one: u64 = 1
     others: i64 = 0
     made: i64 = 0
+    size: i64 = 0
     place: i64
     key: i64
     at: i64
     k: i64
     if state[STATE_COMMON] == 0:
         count_names(row_keys, count, common, names, info, keys, state)
-        return 0
+        return -1
     for k in range(count):
         key = row_keys[k]
+        size += info[key * KEY + KEY_LENGTH]
         place = info[key * KEY + KEY_PLACE]
         if place > 0:
             found |= one << (place - 1)
@@ -133,7 +136,7 @@ def row_names_in_order(row_keys: InInts, count: i64, common: OutInts, names: Out
             state[STATE_UNCOMMON_ROWS] += 1
             if state[STATE_UNCOMMON_ROWS] > MOST_UNCOMMON_ROWS:
                 state[STATE_COMMON] = 0
-            return 0
+            return -1
         # The others in order among themselves, of which there are few.
         at = count + others
         while at > count and (
@@ -158,4 +161,4 @@ def row_names_in_order(row_keys: InInts, count: i64, common: OutInts, names: Out
         if k < others:
             names[made] = names[count + k]
             made += 1
-    return 1
+    return size

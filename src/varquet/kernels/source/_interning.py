@@ -289,9 +289,15 @@ def names_size(names: InInts, first: i64, last: i64, info: InInts) -> i64:
 
 
 @kernel
-def write_dictionary(names: InInts, at: i64, count: i64, width: i64, keys: InBytes, info: InInts, metadata: OutBytes, out: i64) -> i64:
-    """Write the metadata of `count` names that are in order, with PADDING bytes of room behind it; how many bytes it has."""
+def write_dictionary(
+    names: InInts, at: i64, count: i64, width: i64, ranks: OutInts, keys: InBytes, info: InInts, metadata: OutBytes, out: i64
+) -> i64:
+    """Write the metadata of `count` names that are in order, and the rank of each to `ranks`; how many bytes it has.
+
+    It needs PADDING bytes of room behind it.
+    """
     k: i64
+    name: i64
     start: i64
     length: i64
     to: i64 = out + 1 + (count + 2) * width
@@ -299,14 +305,19 @@ def write_dictionary(names: InInts, at: i64, count: i64, width: i64, keys: InByt
     metadata[out] = 1 | ((width - 1) << 6) | (16 if count > 0 else 0)
     store_le(metadata, out + 1, count, width)
     for k in range(count):
+        name = names[at + k]
+        ranks[name] = k
         store_le(metadata, out + 1 + (k + 1) * width, total, width)
-        start = info[names[at + k] * KEY + KEY_START]
-        length = info[names[at + k] * KEY + KEY_LENGTH]
-        if length <= 16:
-            store64(metadata, to + total, load64(keys, start))
-            store64(metadata, to + total + 8, load64(keys, start + 8))
+        length = info[name * KEY + KEY_LENGTH]
+        if length <= 8:
+            store64(metadata, to + total, info[name * KEY + KEY_WORD])
         else:
-            copy_bytes(metadata, to + total, keys, start, length)
+            start = info[name * KEY + KEY_START]
+            if length <= 16:
+                store64(metadata, to + total, load64(keys, start))
+                store64(metadata, to + total + 8, load64(keys, start + 8))
+            else:
+                copy_bytes(metadata, to + total, keys, start, length)
         total += length
     store_le(metadata, out + 1 + (count + 1) * width, total, width)
     return total + 1 + (count + 2) * width

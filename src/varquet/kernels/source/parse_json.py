@@ -73,9 +73,10 @@ MOST_NAME_BYTES = 65536
 
 @kernel
 def write_names(
-    count: i64,
     names: InInts,
     at: i64,
+    count: i64,
+    total: i64,
     ranks: OutInts,
     keys: InBytes,
     info: InInts,
@@ -83,20 +84,16 @@ def write_names(
     metadata_size: i64,
     state: OutInts,
 ) -> i64:
-    """Write the dictionary of names that are in order, and the rank of each to `ranks`; 0, or what is too small, or minus an error code."""
-    total: i64 = names_size(names, at, at + count, info)
+    """Write the dictionary of `count` names of `total` bytes that are in order; 0, or what is too small, or minus an error code."""
     out: i64 = state[STATE_METADATA]
     width: i64
-    k: i64
     if total > 0xFFFFFFFF:
         return -JSON_TOO_LARGE
     width = width_of(total if total > count else count)
     if out + 1 + (count + 2) * width + total + PADDING > metadata_size:
         state[STATE_NEED_SIZE] = out + 1 + (count + 2) * width + total + PADDING
         return NEED_METADATA
-    for k in range(count):
-        ranks[names[at + k]] = k
-    state[STATE_METADATA] = out + write_dictionary(names, at, count, width, keys, info, metadata, out)
+    state[STATE_METADATA] = out + write_dictionary(names, at, count, width, ranks, keys, info, metadata, out)
     return 0
 
 
@@ -118,6 +115,7 @@ def write_row_names(
     count: i64 = state[STATE_ROW_KEYS]
     out: i64 = state[STATE_METADATA]
     at: i64 = 0
+    total: i64
     code: i64
     k: i64 = 0
     if count == state[STATE_LAST_NAMES]:
@@ -132,13 +130,15 @@ def write_row_names(
         copy_within(metadata, out, state[STATE_LAST_METADATA], state[STATE_LAST_SIZE])
         state[STATE_METADATA] = out + state[STATE_LAST_SIZE]
         return 0
-    if row_names_in_order(row_keys, count, common, sorting, info, keys, state) == 0:
+    total = row_names_in_order(row_keys, count, common, sorting, info, keys, state)
+    for k in range(count):
+        row_keys[spare + k] = row_keys[k]
+    if total < 0:
+        total = names_size(row_keys, 0, count, info)
         for k in range(count):
             sorting[k] = row_keys[k]
         at = sort_row_names(sorting, count, ranked, spare, info, keys, state)
-    code = write_names(count, sorting, at, ranks, keys, info, metadata, metadata_size, state)
-    for k in range(count):
-        row_keys[spare + k] = row_keys[k]
+    code = write_names(sorting, at, count, total, ranks, keys, info, metadata, metadata_size, state)
     state[STATE_LAST_NAMES] = count if code == 0 else -1
     state[STATE_LAST_METADATA] = out
     state[STATE_LAST_SIZE] = state[STATE_METADATA] - out
@@ -483,7 +483,7 @@ def write_group_names(
     for k in range(count):
         sorting[k] = row_keys[k]
     at = sort_row_names(sorting, count, ranked, spare, info, keys, state)
-    code = write_names(count, sorting, at, ranks, keys, info, metadata, metadata_size, state)
+    code = write_names(sorting, at, count, names_size(sorting, at, at + count, info), ranks, keys, info, metadata, metadata_size, state)
     if code == 0:
         state[STATE_ENTRIES] += 1
         metadata_offsets[state[STATE_ENTRIES]] = state[STATE_METADATA]

@@ -212,15 +212,12 @@ def close_group(
     interned: OutInts,
 ) -> i64:
     """Write the dictionary of rows `first` to `last`, whose `count` names are members, and their ids; ids_used then."""
-    k: i64
     row: i64
     field: i64
     at: i64 = sort_row_names(members, count, ranked, spare, info, keys, interned)
     total: i64 = names_size(members, at, at + count, info)
     before: i64 = -1
-    for k in range(count):
-        locals_of[members[at + k]] = k
-    write_dictionary(members, at, count, width_of(total if total > count else count), keys, info, metadata, to)
+    write_dictionary(members, at, count, width_of(total if total > count else count), locals_of, keys, info, metadata, to)
     for row in range(first, last):
         groups[row] = group
         if before >= 0 and found_starts[row] == found_starts[before] and found_counts[row] == found_counts[before]:
