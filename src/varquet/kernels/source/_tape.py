@@ -163,12 +163,14 @@ def write_row(
     fields: u64
     upper: u64
     one: u64 = 1
+    start: i64
     length: i64
     ids_at: i64
     while node < stop:
         head = tape[node]
         kind = head & 255
         if kind == KIND_STRING or kind == KIND_UNESCAPED:
+            start = tape[node + 1]
             length = tape[node + 2]
             if length < 64:
                 value[out] = 1 | (length << 2)
@@ -178,15 +180,15 @@ def write_row(
                 store_le(value, out + 1, length, 4)
                 out += 5
             if kind == KIND_UNESCAPED:
-                copy_bytes(value, out, unescaped, tape[node + 1], length)
-            elif length <= 32 and tape[node + 1] + 32 <= data_size:
-                store64(value, out, load64(data, tape[node + 1]))
-                store64(value, out + 8, load64(data, tape[node + 1] + 8))
+                copy_bytes(value, out, unescaped, start, length)
+            elif length <= 32 and start + 32 <= data_size:
+                store64(value, out, load64(data, start))
+                store64(value, out + 8, load64(data, start + 8))
                 if length > 16:
-                    store64(value, out + 16, load64(data, tape[node + 1] + 16))
-                    store64(value, out + 24, load64(data, tape[node + 1] + 24))
+                    store64(value, out + 16, load64(data, start + 16))
+                    store64(value, out + 24, load64(data, start + 24))
             else:
-                copy_bytes(value, out, data, tape[node + 1], length)
+                copy_bytes(value, out, data, start, length)
             out += length
         elif kind == KIND_INTEGER:
             length = tape[node + 3]
