@@ -171,8 +171,8 @@ def validity_of(array: pa.Array) -> Bytes:
     """1 for every value that is not null, else 0."""
     if array.null_count == 0:
         return np.ones(len(array), np.uint8)
-    bits = np.frombuffer(array.buffers()[0], np.uint8)
-    first = array.offset
+    bits = np.frombuffer(array.buffers()[0], np.uint8)[array.offset // 8 :]
+    first = array.offset % 8
     return np.unpackbits(bits, bitorder="little", count=first + len(array))[first:]
 
 
@@ -208,8 +208,11 @@ def spans(array: pa.Array, what: str) -> Spans:
         entries = flatten(array.dictionary, what)
         if len(entries):
             valid = validity_of(array)
-            index = np.where(valid == 1, integers_of(array.indices), 0)
-            return Spans(entries.data, entries.offsets[:-1][index], entries.offsets[1:][index], valid & entries.valid[index])
+            index = integers_of(array.indices).astype(np.int64, copy=False)
+            if array.null_count:
+                index = index * valid  # what a null has for an index may be anything
+            there = valid if array.dictionary.null_count == 0 else valid & entries.valid[index]
+            return Spans(entries.data, entries.offsets[:-1].take(index), entries.offsets[1:].take(index), there)
     flat = flatten(array, what)
     return Spans(flat.data, flat.offsets[:-1], flat.offsets[1:], flat.valid)
 

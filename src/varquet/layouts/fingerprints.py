@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arena import Arena, arena
-from varquet.columns.arrow import Bytes, Dictionaries, Ints, bitmap, nothing, spans, validity_of
+from varquet.columns.arrow import Bytes, Dictionaries, Ints, bitmap, flatten, nothing, spans, validity_of
 from varquet.columns.findings import finding, raise_first
 from varquet.columns.fingerprint import fingerprint_spans, signed
 from varquet.kernels.source import _codes as codes
 from varquet.kernels.source.fingerprint import NO_OBJECT
 from varquet.layouts.base import Layout, Residual
 from varquet.layouts.parts import Part, name_table, walk
-from varquet.layouts.primitives import numbers_of, text_of, typed_kind
+from varquet.layouts.primitives import numbers_of, typed_kind
 from varquet.schema import Kind, ShreddingSchema
 from varquet.variant.fingerprint import fingerprint as reference_fingerprint
 from varquet.variant.model import NULL
@@ -119,6 +119,8 @@ def _same(one: Ints | None, other: Ints | None) -> bool:
 
 def _is_same_memory(one: pa.Array, other: pa.Array) -> bool:
     """Whether two arrays are the same bytes, validity and all."""
+    if pa.types.is_dictionary(one.type):  # which has its values elsewhere
+        return False
     places = [[None if buffer is None else (buffer.address, buffer.size) for buffer in array.buffers()] for array in (one, other)]
     return bool(places[0] == places[1] and one.offset == other.offset and len(one) == len(other) and one.type == other.type)
 
@@ -130,7 +132,7 @@ def typed_numbers(part: Part, there: Bytes, seed: int) -> Ints:
     # Behind the numbers there is room for the digits of one.
     hashes = np.empty(count + 2, np.int64)
     if kind.is_text:
-        text = text_of(part.typed)
+        text = flatten(part.typed, "typed values of bytes")
         kernels.fingerprint.fingerprint_text(text.data, text.offsets, there, count, kind.tag, signed(seed), hashes)
     else:
         numbers = numbers_of(part.typed, part.schema.type)

@@ -69,7 +69,7 @@ def _typed_array(part: Part, groups: dict[int, pa.StructArray], form: Form) -> p
     match part.schema.kind:
         case Kind.PRIMITIVE:
             is_uuid = pa.types.is_fixed_size_binary(part.schema.type)
-            return pa.ExtensionArray.from_storage(pa.uuid(), part.typed) if is_uuid else part.typed
+            return pa.ExtensionArray.from_storage(pa.uuid(), part.typed) if is_uuid else plain(_given(part.typed))
         case Kind.OBJECT:
             fields = [(name, groups.pop(id(child))) for name, child in part.fields]
             kind = pa.struct([pa.field(name, group.type, nullable=not form.required) for name, group in fields])
@@ -119,28 +119,37 @@ def from_nested(
                 part.value = Flat(value.data, value.offsets, value.valid & here)
         if part.schema.kind is Kind.VALUE:
             continue
-        typed = plain(group.field(form.typed[part.schema.kind]))
+        typed = group.field(form.typed[part.schema.kind])
+        if part.schema.kind is Kind.PRIMITIVE:
+            part.typed = _masked(typed if _is_dictionary_of_texts(typed) else plain(typed), here)
+            continue
+        typed = plain(typed)
+        part.present = here if typed.null_count == 0 else validity_of(typed) & here
         match part.schema.kind:
-            case Kind.PRIMITIVE:
-                part.typed = _masked(typed, here)
             case Kind.OBJECT:
-                part.present = validity_of(typed) & here
                 for name, child_schema in part.schema.fields:
                     child = Part(child_schema, part.rows)
                     part.fields.append((name, child))
                     child_group = plain(typed.field(name))
-                    there = part.present & validity_of(child_group)
+                    there = part.present if child_group.null_count == 0 else part.present & validity_of(child_group)
                     if strict and form.required and not np.array_equal(there, part.present):
                         row = first_row + int(part.rows[np.flatnonzero(there != part.present)[0]])
                         raise InvalidVariantError(f"expected the group of field {name!r} to be required, got a null (W10)", row=row)
                     waiting.append((child, child_group, there))
             case Kind.ARRAY:
-                part.present = validity_of(typed) & here
                 part.offsets, elements = _elements(typed)
                 part.element = Part(_given(part.schema.element), np.repeat(part.rows, np.diff(part.offsets)))
                 reached = np.repeat(part.present, np.diff(part.offsets))
                 waiting.append((part.element, elements, reached & validity_of(elements)))
     return root
+
+
+def _is_dictionary_of_texts(typed: pa.Array) -> bool:
+    """Whether texts repeat and none of those that do is a null, so that rows can share their bytes."""
+    kind = typed.type
+    if not pa.types.is_dictionary(kind) or typed.dictionary.null_count > 0:
+        return False
+    return bool(pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type))
 
 
 def _masked(typed: pa.Array, here: Bytes) -> pa.Array:
@@ -151,7 +160,10 @@ def _masked(typed: pa.Array, here: Bytes) -> pa.Array:
     # The same buffers under another validity; what lies before the offset does not matter.
     valid = np.concatenate([np.zeros(typed.offset, np.uint8), own & here])
     bits = pa.py_buffer(np.packbits(valid, bitorder="little"))
-    return pa.Array.from_buffers(typed.type, len(typed), [bits, *typed.buffers()[1:]], offset=typed.offset)
+    buffers = [bits, *typed.buffers()[1:]]
+    if pa.types.is_dictionary(typed.type):
+        return pa.DictionaryArray.from_buffers(typed.type, len(typed), buffers[:2], typed.dictionary, offset=typed.offset)
+    return pa.Array.from_buffers(typed.type, len(typed), buffers, offset=typed.offset)
 
 
 def _elements(lists: pa.Array) -> tuple[Ints, pa.StructArray]:

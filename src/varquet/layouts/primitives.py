@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from varquet.columns.arrow import Flat, flatten
+from varquet.columns.arrow import Spans, spans
 from varquet.types import BY_NAME, decimal_type_for_digits
 
 __all__ = ["TypedKind", "numbers_of", "text_array", "text_of", "typed_array", "typed_kind"]
@@ -97,6 +97,6 @@ def numbers_of(array: pa.Array, kind: pa.DataType) -> Ints:
     return numbers.astype(np.int64, copy=False)
 
 
-def text_of(array: pa.Array) -> Flat:
-    """The bytes of a string, binary or uuid array."""
-    return flatten(array, "typed values of bytes")
+def text_of(array: pa.Array) -> Spans:
+    """The bytes of a string, binary or uuid array; those of a dictionary are shared."""
+    return spans(array, "typed values of bytes")

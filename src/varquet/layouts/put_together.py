@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arena import Arena, arena
-from varquet.columns.arrow import Flat, Spans, validity_of
+from varquet.columns.arrow import Flat, Spans, binary_array, validity_of
 from varquet.columns.findings import raise_first
+from varquet.columns.output import Output
 from varquet.columns.reading import Scratch, gather
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
@@ -24,12 +25,24 @@ __all__ = ["put_together"]
 _NO_BYTES = np.zeros(0, np.uint8)
 
 
+class _RowSize:
+    known = 256.0
+
+
+# How many bytes a row of the last slice took: the first guess for the next.
+_row_size = _RowSize()
+
+
 class _Builder:
-    """One slice of a column while it is put together: the bytes made so far, and where each part's instances are in them."""
+    """One slice of a column while it is put together: the bytes made so far, and where each part's instances are in them.
+
+    The root's instances stand in an output of their own, where row k ends at offsets[k + 1]; unless rows may be other types.
+    """
 
     def __init__(
-        self, metadata: Spans, valid: Bytes, names: NameTable, memory: Arena, *, strict: bool, fills: bool, first_row: int
+        self, root: Part, metadata: Spans, valid: Bytes, names: NameTable, memory: Arena, *, strict: bool, fills: bool, first_row: int
     ) -> None:
+        self.root = root
         self.metadata = metadata
         self.memory = memory
         self.valid = valid
@@ -42,7 +55,30 @@ class _Builder:
         self.scratch = Scratch()
         self.made: Bytes = memory.bytes(memory.expected)
         self.empty = Flat(_NO_BYTES, memory.filled(1, 0), memory.bytes(0))
-        self.places: dict[int, tuple[Ints, Ints]] = {}
+        self.out = None if root.others else Output(int(1.1 * _row_size.known * len(valid)) + 1024)
+        self.offsets: Ints = np.zeros(len(valid) + 1, np.int64)
+        self.places: dict[int, tuple[Ints, Ints]] = {id(root): (memory.ints(len(valid)), self.offsets[1:])}
+        self.fields_of: dict[int, tuple[Ints, Ints, Ints]] = {}
+        for part in walk(root):
+            self.reserve(part)
+
+    def reserve(self, part: Part) -> None:
+        """Room for the places of a part's children: those of an object's fields lie side by side, as the kernel wants them."""
+        count = len(part)
+        if part.element is not None:
+            elements = len(part.element)
+            self.places[id(part.element)] = self.memory.ints(elements), self.memory.ints(elements)
+        for other in part.others:
+            self.places[id(other)] = self.memory.ints(count), self.memory.ints(count)
+        if part.schema.kind is Kind.OBJECT:
+            # It wants them in the order of their names, too.
+            ordered = sorted(part.fields, key=lambda field: field[0].encode())
+            numbers = np.array([self.names.number[name] for name, _ in ordered], np.int64)
+            starts, ends = self.memory.ints(count * len(ordered)), self.memory.ints(count * len(ordered))
+            for place, (_, child) in enumerate(ordered):
+                stretch = slice(place * count, (place + 1) * count)
+                self.places[id(child)] = starts[stretch], ends[stretch]
+            self.fields_of[id(part)] = numbers, starts, ends
 
     def match(self) -> None:
         """The field ids of the schema's names in each row's dictionary."""
@@ -92,13 +128,20 @@ class _Builder:
         made[:used] = self.made[:used]
         self.made = made
 
-    def run(self, part: Part, call: Callable[[int, Flat, Bytes, Ints, Ints], int], typed_valid: Bytes) -> None:
-        """Let a kernel write a part's instances to the arena."""
+    def run(self, part: Part, call: Callable[[int, Flat, Ints, Ints, Bytes, Scratch], int]) -> None:
+        """Let a kernel write a part's instances: those of the root to the output, all others to the arena."""
         count = len(part)
-        starts, ends = self.memory.ints(count), self.memory.ints(count)
+        starts, ends = self.places[id(part)]
         value = part.value or self.nothing(count)
-        self.scratch.run(count, lambda instance: call(instance, value, typed_valid, starts, ends), self.grow)
-        self.places[id(part)] = starts, ends
+        if part is self.root and self.out is not None:
+            scratch, out = Scratch(), self.out
+            scratch.run(
+                count,
+                lambda instance: call(instance, value, starts, ends, out.bytes, scratch),
+                lambda: out.grow(int(scratch.state[frames.ROW_OUT])),
+            )
+        else:
+            self.scratch.run(count, lambda instance: call(instance, value, starts, ends, self.made, self.scratch), self.grow)
         self.check()
 
     def write(self, part: Part) -> None:
@@ -112,13 +155,27 @@ class _Builder:
         for other in part.others:
             self.merge(part, other)
 
+    def finish(self) -> pa.Array:
+        """The root's instances as an array."""
+        starts, ends = self.places[id(self.root)]
+        missing = (starts < 0) & (self.valid == 1)
+        if self.out is not None and not missing.any():
+            used = int(self.offsets[-1])
+            _row_size.known = used / max(1, len(starts))
+            return binary_array(self.out.finish(used), self.offsets, None)
+        # One Variant null behind everything serves all that are missing.
+        made = np.append(self.made if self.out is None else self.out.bytes, np.uint8(0))
+        starts, ends = np.where(missing, len(made) - 1, starts), np.where(missing, len(made), ends)
+        return gather(made, starts, np.where(starts < 0, -1, ends))
+
     def merge(self, part: Part, other: Part) -> None:
         """Let a part have what the same instances have as another type."""
         starts, ends = self.places[id(part)]
-        other_starts, other_ends = self.places.pop(id(other))
+        other_starts, other_ends = self.places[id(other)]
         self.status[part.rows[(starts >= 0) & (other_starts >= 0)]] = codes.BAD_BOTH_SET
         self.check()
-        self.places[id(part)] = np.where(starts < 0, other_starts, starts), np.where(starts < 0, other_ends, ends)
+        np.copyto(ends, other_ends, where=starts < 0)
+        np.copyto(starts, other_starts, where=starts < 0)
 
     def primitive(self, part: Part) -> None:
         count = len(part)
@@ -135,9 +192,9 @@ class _Builder:
             numbers, tag, scale, stride = numbers_of(part.typed, part.schema.type), kind.tag, kind.scale, kind.stride
         self.run(
             part,
-            lambda instance, value, valid, starts, ends: kernels.unshred.unshred_fixed(
+            lambda instance, value, starts, ends, out, scratch: kernels.unshred.unshred_fixed(
                 numbers,
-                valid,
+                typed_valid,
                 value.data,
                 value.offsets,
                 value.valid,
@@ -147,24 +204,24 @@ class _Builder:
                 tag,
                 scale,
                 stride,
-                self.made,
+                out,
                 starts,
                 ends,
                 self.frame,
                 self.status,
-                self.scratch.state,
+                scratch.state,
             ),
-            typed_valid,
         )
 
     def text(self, part: Part, typed_valid: Bytes, tag: int) -> None:
         text = text_of(part.typed)
         self.run(
             part,
-            lambda instance, value, valid, starts, ends: kernels.unshred.unshred_text(
+            lambda instance, value, starts, ends, out, scratch: kernels.unshred.unshred_text(
                 text.data,
-                text.offsets,
-                valid,
+                text.starts,
+                text.ends,
+                typed_valid,
                 value.data,
                 value.offsets,
                 value.valid,
@@ -172,68 +229,60 @@ class _Builder:
                 instance,
                 len(part),
                 tag,
-                self.made,
+                out,
                 starts,
                 ends,
                 self.frame,
                 self.status,
-                self.scratch.state,
+                scratch.state,
             ),
-            typed_valid,
         )
 
     def object(self, part: Part) -> None:
         assert part.present is not None
-        count = len(part)
-        # The kernel wants a node's fields in the order of their names.
-        ordered = sorted(part.fields, key=lambda field: field[0].encode())
-        child_names = np.array([self.names.number[name] for name, _ in ordered], np.int64)
-        child_starts = self.memory.ints(count * len(ordered))
-        child_ends = self.memory.ints(count * len(ordered))
-        for place, (_, child) in enumerate(ordered):
-            stretch = slice(place * count, (place + 1) * count)
-            child_starts[stretch], child_ends[stretch] = self.places.pop(id(child))
+        present = part.present
+        child_names, child_starts, child_ends = self.fields_of[id(part)]
         self.run(
             part,
-            lambda instance, value, valid, starts, ends: kernels.unshred.unshred_objects(
+            lambda instance, value, starts, ends, out, scratch: kernels.unshred.unshred_objects(
                 self.metadata.data,
                 self.metadata.starts,
                 self.metadata.ends,
                 self.slots,
                 self.fields,
                 len(self.names.number),
-                valid,
+                present,
                 value.data,
                 value.offsets,
                 value.valid,
                 part.rows,
                 instance,
-                count,
+                len(part),
                 self.strict,
                 self.fills,
                 child_names,
                 child_starts,
                 child_ends,
                 self.made,
+                out,
                 starts,
                 ends,
-                self.scratch.numbers,
+                scratch.numbers,
                 self.frame,
                 self.status,
-                self.scratch.state,
+                scratch.state,
             ),
-            part.present,
         )
 
     def array(self, part: Part) -> None:
         assert part.present is not None and part.offsets is not None and part.element is not None
-        element_starts, element_ends = self.places.pop(id(part.element))
-        offsets = part.offsets
+        present, offsets = part.present, part.offsets
+        element_starts, element_ends = self.places[id(part.element)]
         self.run(
             part,
-            lambda instance, value, valid, starts, ends: kernels.unshred.unshred_arrays(
+            lambda instance, value, starts, ends, out, scratch: kernels.unshred.unshred_arrays(
                 offsets,
-                valid,
+                present,
                 value.data,
                 value.offsets,
                 value.valid,
@@ -243,13 +292,13 @@ class _Builder:
                 element_starts,
                 element_ends,
                 self.made,
+                out,
                 starts,
                 ends,
                 self.frame,
                 self.status,
-                self.scratch.state,
+                scratch.state,
             ),
-            part.present,
         )
 
 
@@ -258,20 +307,10 @@ def put_together(
 ) -> pa.Array:
     """The value column of the parts' rows; a row that is missing where it must not be becomes a Variant null."""
     with arena() as memory:
-        builder = _Builder(metadata, valid, names, memory, strict=strict, fills=fills, first_row=first_row)
+        builder = _Builder(root, metadata, valid, names, memory, strict=strict, fills=fills, first_row=first_row)
         builder.match()
         builder.check()
         for part in reversed(walk(root)):
             builder.write(part)
         memory.expected = max(1 << 20, int(builder.scratch.state[frames.ROW_OUT]) * 9 // 8)
-        starts, ends = builder.places[id(root)]
-        missing = (starts < 0) & (valid == 1)
-        if missing.any():
-            # One Variant null behind everything serves all of them.
-            used = int(builder.scratch.state[frames.ROW_OUT])
-            if used == len(builder.made):
-                builder.grow()
-            builder.made[used] = 0
-            starts, ends = np.where(missing, used, starts), np.where(missing, used + 1, ends)
-        starts, ends = np.where(valid == 1, starts, -1), np.where(valid == 1, ends, -1)
-        return gather(builder.made, starts, ends)
+        return builder.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Final, Literal, TypeAlias, cast
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts import draft, parquet
 from varquet.layouts.base import Layout
-from varquet.layouts.parts import name_table
+from varquet.layouts.parts import NameTable, name_table
 from varquet.layouts.put_together import put_together
 from varquet.layouts.take_apart import take_apart
 from varquet.schema import ShreddingSchema
@@ -112,8 +113,7 @@ def unshred(column: Column, *, layout: LayoutName | None = None, strict: bool = 
         raise UnsupportedTypeError(f"expected a shredded variant column, struct<metadata, value, typed_value>, got {column.type}")
     # What no layout knows is read as the standard's, which says what is missing.
     form = _layout(layout or (layout_of(kind) or "parquet"))
-    schema, *others = form.schemas_of(kind)
-    names = name_table(schema, *others)
+    schema, names = _stored(form.NAME, kind)
     count = thread_count(threads)
     rows_before = 0
 
@@ -138,6 +138,13 @@ def unshred(column: Column, *, layout: LayoutName | None = None, strict: bool = 
 
     is_plain = kind.get_field_index("metadata") >= 0 and not pa.types.is_dictionary(kind.field("metadata").type)
     return map_chunks(column, unshred_chunk, VARIANT if is_plain else SHARED_VARIANT)
+
+
+@functools.lru_cache(maxsize=64)
+def _stored(layout: str, kind: pa.DataType) -> tuple[ShreddingSchema, NameTable]:
+    """The schema of a shredded column by its type, and all names in it; one column comes in many batches."""
+    schema, *others = LAYOUTS[layout].schemas_of(kind)
+    return schema, name_table(schema, *others)
 
 
 def layout_of(kind: pa.DataType) -> str | None:

@@ -1,8 +1,8 @@
 """Shredded columns put together again, one schema node at a time, from the leaves up.
 
-Every node writes the bytes of its instances one behind the other into one arena and notes where they are; a start of -1
-means that the instance is missing. Objects and arrays copy what their children have written. A node's own `value` column
-comes as flat bytes (data, offsets, valid).
+Every node writes the bytes of its instances one behind the other and notes where they are; a start of -1 means that the
+instance is missing. Objects and arrays copy what their children have written. All nodes write into one arena but the root,
+which writes what is returned. A node's own `value` column comes as flat bytes (data, offsets, valid).
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ from varquet.kernels.source.dialect import (
     OutInts,
     OutIntsView,
     copy_bytes,
-    copy_within,
     i64,
     in_bytes,
     in_ints,
+    inlined,
     kernel,
+    load64,
     load_le,
     nogil,
     out_bytes,
@@ -68,9 +69,19 @@ from varquet.kernels.source.dialect import (
     store_le,
 )
 
-# Bytes that a scalar takes at most besides its text, and that the header of an object or array does besides its tables.
-SCALAR_ROOM = 24
-CONTAINER_ROOM = 16
+# Short values are copied by this many bytes, whatever their size.
+COPIED_AT_ONCE = 32
+
+# Bytes that a scalar takes at most besides its text, and that the header of an object or array does besides its tables; both
+# with room for what the last copy writes too much.
+SCALAR_ROOM = 56
+CONTAINER_ROOM = 48
+
+# What is known of a field that an object gets: its id, where its bytes are, and how many; those of the residual at ~PART_START.
+PART_ID = 0
+PART_START = 1
+PART_SIZE = 2
+PART_SLOTS = 3
 
 # What is known of a row's dictionary, for each distinct one: field ids by the schema's names, then these. It has twins where
 # one of the schema's names stands in it more than once.
@@ -171,11 +182,25 @@ def match_names(
     return row
 
 
+@inlined
+def copy_value(out: OutBytes, to: i64, source: InBytes, at: i64, size: i64, source_size: i64) -> i64:
+    """Copy bytes to where up to COPIED_AT_ONCE may be written; most are so few that a call of memcpy takes longer."""
+    if size <= COPIED_AT_ONCE and at + COPIED_AT_ONCE <= source_size:
+        store64(out, to, load64(source, at))
+        store64(out, to + 8, load64(source, at + 8))
+        if size > 16:
+            store64(out, to + 16, load64(source, at + 16))
+            store64(out, to + 24, load64(source, at + 24))
+    else:
+        copy_bytes(out, to, source, at, size)
+    return to + size
+
+
 @kernel
-def copy_residual(value: InBytes, at: i64, end: i64, arena: OutBytes, to: i64, arena_size: i64, frame: OutInts) -> i64:
+def copy_residual(value: InBytes, at: i64, end: i64, out: OutBytes, to: i64, out_size: i64, frame: OutInts) -> i64:
     """Copy what stands in a value column, if it is one value as far as its own header tells.
 
-    Returns the position behind it, minus a code, or less than -1000 where the arena is full.
+    Returns the position behind it, minus a code, or less than -1000 where there is no more room.
     """
     size: i64
     if at >= end:
@@ -185,9 +210,9 @@ def copy_residual(value: InBytes, at: i64, end: i64, arena: OutBytes, to: i64, a
         return size
     if at + size != end:
         return -BAD_VALUE_LENGTH
-    if to + size > arena_size:
+    if to + size > out_size:
         return -1000 - NEED_VALUE
-    copy_bytes(arena, to, value, at, size)
+    copy_bytes(out, to, value, at, size)
     return to + size
 
 
@@ -235,7 +260,7 @@ def unshred_fixed(
     tag: i64,
     scale: i64,
     stride: i64,
-    arena: OutBytesView,
+    out: OutBytesView,
     starts: OutIntsView,
     ends: OutIntsView,
     frame: OutIntsView,
@@ -255,8 +280,8 @@ def unshred_fixed(
     value_offsets_p: InInts = in_ints(value_offsets)
     value_valid_p: InBytes = in_bytes(value_valid)
     rows_p: InInts = in_ints(rows)
-    arena_p: OutBytes = out_bytes(arena)
-    arena_size: i64 = len(arena)
+    out_p: OutBytes = out_bytes(out)
+    out_size: i64 = len(out)
     starts_p: OutInts = out_ints(starts)
     ends_p: OutInts = out_ints(ends)
     frame_p: OutInts = out_ints(frame)
@@ -267,17 +292,16 @@ def unshred_fixed(
         while instance < last:
             to = state_p[ROW_OUT]
             starts_p[instance] = -1
-            ends_p[instance] = -1
             if typed_valid_p[instance]:
                 if value_valid_p[instance]:
                     status_p[rows_p[instance]] = BAD_BOTH_SET
-                if to + SCALAR_ROOM > arena_size:
+                if to + SCALAR_ROOM > out_size:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
                 starts_p[instance] = to
-                to = write_fixed(arena_p, to, tag, scale, numbers_p[stride * instance], numbers_p[stride * instance + stride - 1])
+                to = write_fixed(out_p, to, tag, scale, numbers_p[stride * instance], numbers_p[stride * instance + stride - 1])
             elif value_valid_p[instance]:
-                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
+                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], out_p, to, out_size, frame_p)
                 if code < -1000:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
@@ -286,8 +310,7 @@ def unshred_fixed(
                 else:
                     starts_p[instance] = to
                     to = code
-            if starts_p[instance] >= 0:
-                ends_p[instance] = to
+            ends_p[instance] = to
             state_p[ROW_OUT] = to
             instance += 1
     return instance
@@ -295,7 +318,8 @@ def unshred_fixed(
 
 def unshred_text(
     text: InBytesView,
-    text_offsets: InIntsView,
+    text_starts: InIntsView,
+    text_ends: InIntsView,
     typed_valid: InBytesView,
     value: InBytesView,
     value_offsets: InIntsView,
@@ -304,27 +328,29 @@ def unshred_text(
     first: i64,
     last: i64,
     tag: i64,
-    arena: OutBytesView,
+    out: OutBytesView,
     starts: OutIntsView,
     ends: OutIntsView,
     frame: OutIntsView,
     status: OutIntsView,
     state: OutIntsView,
 ) -> i64:
-    """Write the instances of a string (tag 16), binary (15) or uuid (20) node; the instance reached."""
+    """Write the instances of a string (tag 16), binary (15) or uuid (20) node, whose texts may share bytes; the instance reached."""
     instance: i64 = first
     to: i64
     size: i64
     code: i64
     text_p: InBytes = in_bytes(text)
-    text_offsets_p: InInts = in_ints(text_offsets)
+    text_size: i64 = len(text)
+    text_starts_p: InInts = in_ints(text_starts)
+    text_ends_p: InInts = in_ints(text_ends)
     typed_valid_p: InBytes = in_bytes(typed_valid)
     value_p: InBytes = in_bytes(value)
     value_offsets_p: InInts = in_ints(value_offsets)
     value_valid_p: InBytes = in_bytes(value_valid)
     rows_p: InInts = in_ints(rows)
-    arena_p: OutBytes = out_bytes(arena)
-    arena_size: i64 = len(arena)
+    out_p: OutBytes = out_bytes(out)
+    out_size: i64 = len(out)
     starts_p: OutInts = out_ints(starts)
     ends_p: OutInts = out_ints(ends)
     frame_p: OutInts = out_ints(frame)
@@ -335,28 +361,26 @@ def unshred_text(
         while instance < last:
             to = state_p[ROW_OUT]
             starts_p[instance] = -1
-            ends_p[instance] = -1
             if typed_valid_p[instance]:
                 if value_valid_p[instance]:
                     status_p[rows_p[instance]] = BAD_BOTH_SET
-                size = text_offsets_p[instance + 1] - text_offsets_p[instance]
-                if to + SCALAR_ROOM + size > arena_size:
+                size = text_ends_p[instance] - text_starts_p[instance]
+                if to + SCALAR_ROOM + size > out_size:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
                 starts_p[instance] = to
                 if tag == 16 and size < 64:
-                    arena_p[to] = 1 | (size << 2)
+                    out_p[to] = 1 | (size << 2)
                     to += 1
                 else:
-                    arena_p[to] = tag << 2
+                    out_p[to] = tag << 2
                     to += 1
                     if tag != 20:
-                        store_le(arena_p, to, size, 4)
+                        store_le(out_p, to, size, 4)
                         to += 4
-                copy_bytes(arena_p, to, text_p, text_offsets_p[instance], size)
-                to += size
+                to = copy_value(out_p, to, text_p, text_starts_p[instance], size, text_size)
             elif value_valid_p[instance]:
-                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
+                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], out_p, to, out_size, frame_p)
                 if code < -1000:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
@@ -365,24 +389,27 @@ def unshred_text(
                 else:
                     starts_p[instance] = to
                     to = code
-            if starts_p[instance] >= 0:
-                ends_p[instance] = to
+            ends_p[instance] = to
             state_p[ROW_OUT] = to
             instance += 1
     return instance
 
 
 @kernel
-def sort_fields(
+def sort_keys(
     metadata: InBytes,
     metadata_start: i64,
     metadata_end: i64,
     is_ascending: i64,
     parts: OutInts,
+    keys: i64,
     count: i64,
     state: OutInts,
 ) -> i64:
-    """Sort `count` fields at parts[0:] (id << 32 | place) by name; 0, or minus a code where a name stands twice."""
+    """Sort `count` keys (field id << 32 | place) at `keys`, behind which is room for as many, by name.
+
+    Returns where they are then, or minus a code where a name stands twice.
+    """
     k: i64
     width: i64 = 1
     left: i64
@@ -390,21 +417,15 @@ def sort_fields(
     right: i64
     a: i64
     b: i64
-    at: i64 = 0
-    spare: i64 = count
+    at: i64 = keys
+    spare: i64 = keys + count
     code: i64
     if is_ascending:
-        code = 1
-        for k in range(1, count):
-            if parts[k - 1] >> 32 >= parts[k] >> 32:
-                code = 0
-        if code:
-            return 0
-        sort_ints(parts, 0, count, count)
-        for k in range(1, count):
+        sort_ints(parts, keys, count, spare)
+        for k in range(keys + 1, keys + count):
             if parts[k - 1] >> 32 == parts[k] >> 32:
                 return -BAD_DUPLICATE_NAME
-        return 0
+        return keys
     code = check_dictionary(metadata, metadata_start, metadata_end, state)
     if code < 0:
         return code
@@ -427,11 +448,62 @@ def sort_fields(
         at = spare
         spare = k
         width *= 2
-    for k in range(count):
-        parts[k] = parts[at + k]
-    for k in range(1, count):
+    for k in range(at + 1, at + count):
         if compare_names(metadata, parts[k - 1] >> 32, parts[k] >> 32, state) == 0:
             return -BAD_DUPLICATE_NAME
+    return at
+
+
+@inlined
+def copy_part(parts: OutInts, to: i64, at: i64) -> i64:
+    """Copy what is known of a field; the position behind it."""
+    parts[to + PART_ID] = parts[at + PART_ID]
+    parts[to + PART_START] = parts[at + PART_START]
+    parts[to + PART_SIZE] = parts[at + PART_SIZE]
+    return to + PART_SLOTS
+
+
+@kernel
+def merge_parts(parts: OutInts, count: i64, shredded: i64, spare: i64) -> i64:
+    """Merge two runs of parts that ascend by id, the first `shredded` and the others, to `spare`; the position behind them."""
+    a: i64 = 0
+    b: i64 = shredded * PART_SLOTS
+    middle: i64 = b
+    end: i64 = count * PART_SLOTS
+    while b < end:
+        while a < middle and parts[a + PART_ID] < parts[b + PART_ID]:
+            spare = copy_part(parts, spare, a)
+            a += PART_SLOTS
+        spare = copy_part(parts, spare, b)
+        b += PART_SLOTS
+    while a < middle:
+        spare = copy_part(parts, spare, a)
+        a += PART_SLOTS
+    return spare
+
+
+@kernel
+def sort_parts(
+    metadata: InBytes,
+    metadata_start: i64,
+    metadata_end: i64,
+    is_ascending: i64,
+    parts: OutInts,
+    count: i64,
+    spare: i64,
+    state: OutInts,
+) -> i64:
+    """Put parts that have any order into that of their names, to `spare`; 0, or minus a code where a name stands twice."""
+    keys: i64 = spare + count * PART_SLOTS
+    k: i64
+    at: i64
+    for k in range(count):
+        parts[keys + k] = (parts[k * PART_SLOTS + PART_ID] << 32) | k
+    at = sort_keys(metadata, metadata_start, metadata_end, is_ascending, parts, keys, count, state)
+    if at < 0:
+        return at
+    for k in range(count):
+        copy_part(parts, spare + k * PART_SLOTS, (parts[at + k] & 0xFFFFFFFF) * PART_SLOTS)
     return 0
 
 
@@ -444,6 +516,7 @@ def write_object(
     slot: i64,
     name_count: i64,
     value: InBytes,
+    residual_size: i64,
     value_start: i64,
     value_end: i64,
     has_residual: i64,
@@ -455,8 +528,10 @@ def write_object(
     instances: i64,
     child_starts: InInts,
     child_ends: InInts,
-    arena: OutBytes,
+    arena: InBytes,
     arena_size: i64,
+    out: OutBytes,
+    out_size: i64,
     parts: OutInts,
     parts_size: i64,
     frame: OutInts,
@@ -464,14 +539,16 @@ def write_object(
 ) -> i64:
     """Write one object from its shredded fields and its residual; the position behind it, minus a code, or a need less 1000.
 
-    parts holds the fields to sort at 0, room to sort them behind, and from 2 * most on (start, size, from the residual).
+    parts holds the fields as they are found, then room for them in the order of their names, then room to sort them.
     """
     to: i64 = state[ROW_OUT]
     count: i64 = 0
+    shredded_count: i64
     rest: i64 = 0
     total: i64 = 0
     k: i64
     c: i64
+    at: i64 = 0
     field: i64
     name: i64
     place: i64
@@ -481,12 +558,13 @@ def write_object(
     id_width: i64
     code: i64
     most: i64
-    facts: i64
     shredded: i64
     before: i64 = -1
     dictionary: i64 = fields[slot + name_count + SLOT_COUNT]
     is_ascending: i64 = fields[slot + name_count + SLOT_ASCENDING]
     has_twins: i64 = fields[slot + name_count + SLOT_HAS_TWINS]
+    # Fields and columns are in the order of their names, and so of their ids if the dictionary is.
+    in_order: i64 = is_ascending
     if has_residual:
         if value_start >= value_end or value[value_start] & 3 != BASIC_OBJECT:
             return -BAD_RESIDUAL_KIND
@@ -501,9 +579,8 @@ def write_object(
             if code < 0:
                 return code
     most = children + rest
-    if 5 * most > parts_size:
+    if 2 * (PART_SLOTS + 1) * most > parts_size:
         return -1000 - NEED_STACK
-    facts = 2 * most
     for c in range(children):
         place = child_starts[c * instances + instance]
         if place >= 0:
@@ -511,22 +588,22 @@ def write_object(
             if field < 0:
                 return -BAD_MISSING_NAME
             size = child_ends[c * instances + instance] - place
-            parts[count] = (field << 32) | count
-            parts[facts + 3 * count] = place
-            parts[facts + 3 * count + 1] = size
-            parts[facts + 3 * count + 2] = 0
+            parts[at + PART_ID] = field
+            parts[at + PART_START] = place
+            parts[at + PART_SIZE] = size
+            at += PART_SLOTS
             total += size
-            count += 1
             if field > widest:
                 widest = field
+    shredded_count = at // PART_SLOTS
     c = 0
     for k in range(rest):
         field = load_le(value, frame[FRAME_IDS] + k * frame[FRAME_ID_WIDTH], frame[FRAME_ID_WIDTH])
         if field >= dictionary:
             return -BAD_FIELD_ID
         # A residual may not hold a name that has a column; where one does, the column counts, even if it is missing.
-        # Fields and columns are in the order of their names, and so of their ids if the dictionary is; else all are tried.
-        if is_ascending == 0 or field < before:
+        if is_ascending == 0 or field <= before:
+            in_order = 0
             c = 0
         before = field
         while c < children and (fields[slot + child_names[c]] < field if is_ascending else fields[slot + child_names[c]] != field):
@@ -547,48 +624,54 @@ def write_object(
         size = value_size(value, place, frame[FRAME_VALUES] + frame[FRAME_TOTAL], frame, 16)
         if size < 0:
             return size
-        parts[count] = (field << 32) | count
-        parts[facts + 3 * count] = place
-        parts[facts + 3 * count + 1] = size
-        parts[facts + 3 * count + 2] = 1
+        parts[at + PART_ID] = field
+        parts[at + PART_START] = ~place
+        parts[at + PART_SIZE] = size
+        at += PART_SLOTS
         total += size
-        count += 1
         if field > widest:
             widest = field
         if total > MAX_EXPANSION * (value_end - value_start) + arena_size:
             return -BAD_EXPANSION
-    code = sort_fields(metadata, metadata_start, metadata_end, is_ascending, parts, count, state)
-    if code < 0:
-        return code
+    count = at // PART_SLOTS
+    at = 0
+    if in_order == 0:
+        at = most * PART_SLOTS
+        code = sort_parts(metadata, metadata_start, metadata_end, is_ascending, parts, count, at, state)
+        if code < 0:
+            return code
+    elif shredded_count < count:
+        at = most * PART_SLOTS
+        merge_parts(parts, count, shredded_count, at)
     width = width_of(total)
     id_width = width_of(widest)
-    if to + CONTAINER_ROOM + count * (width + id_width) + total > arena_size:
+    if to + CONTAINER_ROOM + count * (width + id_width) + total > out_size:
         return -1000 - NEED_VALUE
-    arena[to] = 2 | ((width - 1) << 2) | ((id_width - 1) << 4) | ((1 if count > 255 else 0) << 6)
+    out[to] = 2 | ((width - 1) << 2) | ((id_width - 1) << 4) | ((1 if count > 255 else 0) << 6)
     to += 1
     if count > 255:
-        store_le(arena, to, count, 4)
+        store_le(out, to, count, 4)
         to += 4
     else:
-        arena[to] = count
+        out[to] = count
         to += 1
     for k in range(count):
-        store_le(arena, to, parts[k] >> 32, id_width)
+        store_le(out, to, parts[at + k * PART_SLOTS + PART_ID], id_width)
         to += id_width
     size = 0
     for k in range(count):
-        store_le(arena, to, size, width)
+        store_le(out, to, size, width)
         to += width
-        size += parts[facts + 3 * (parts[k] & 0xFFFFFFFF) + 1]
-    store_le(arena, to, size, width)
+        size += parts[at + k * PART_SLOTS + PART_SIZE]
+    store_le(out, to, size, width)
     to += width
     for k in range(count):
-        c = facts + 3 * (parts[k] & 0xFFFFFFFF)
-        if parts[c + 2]:
-            copy_bytes(arena, to, value, parts[c], parts[c + 1])
+        place = parts[at + k * PART_SLOTS + PART_START]
+        size = parts[at + k * PART_SLOTS + PART_SIZE]
+        if place >= 0:
+            to = copy_value(out, to, arena, place, size, arena_size)
         else:
-            copy_within(arena, to, parts[c], parts[c + 1])
-        to += parts[c + 1]
+            to = copy_value(out, to, value, ~place, size, residual_size)
     return to
 
 
@@ -611,7 +694,8 @@ def unshred_objects(
     child_names: InIntsView,
     child_starts: InIntsView,
     child_ends: InIntsView,
-    arena: OutBytesView,
+    arena: InBytesView,
+    out: OutBytesView,
     starts: OutIntsView,
     ends: OutIntsView,
     parts: OutIntsView,
@@ -636,14 +720,17 @@ def unshred_objects(
     fields_p: InInts = in_ints(fields)
     typed_valid_p: InBytes = in_bytes(typed_valid)
     value_p: InBytes = in_bytes(value)
+    residual_size: i64 = len(value)
     value_offsets_p: InInts = in_ints(value_offsets)
     value_valid_p: InBytes = in_bytes(value_valid)
     rows_p: InInts = in_ints(rows)
     child_names_p: InInts = in_ints(child_names)
     child_starts_p: InInts = in_ints(child_starts)
     child_ends_p: InInts = in_ints(child_ends)
-    arena_p: OutBytes = out_bytes(arena)
+    arena_p: InBytes = in_bytes(arena)
     arena_size: i64 = len(arena)
+    out_p: OutBytes = out_bytes(out)
+    out_size: i64 = len(out)
     starts_p: OutInts = out_ints(starts)
     ends_p: OutInts = out_ints(ends)
     parts_p: OutInts = out_ints(parts)
@@ -657,7 +744,6 @@ def unshred_objects(
             to = state_p[ROW_OUT]
             row = rows_p[instance]
             starts_p[instance] = -1
-            ends_p[instance] = -1
             if typed_valid_p[instance]:
                 code = write_object(
                     metadata_p,
@@ -667,6 +753,7 @@ def unshred_objects(
                     slots_p[row],
                     name_count,
                     value_p,
+                    residual_size,
                     value_offsets_p[instance],
                     value_offsets_p[instance + 1],
                     value_valid_p[instance],
@@ -680,6 +767,8 @@ def unshred_objects(
                     child_ends_p,
                     arena_p,
                     arena_size,
+                    out_p,
+                    out_size,
                     parts_p,
                     parts_size,
                     frame_p,
@@ -694,7 +783,7 @@ def unshred_objects(
                     starts_p[instance] = to
                     to = code
             elif value_valid_p[instance]:
-                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
+                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], out_p, to, out_size, frame_p)
                 if code < -1000:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
@@ -705,8 +794,7 @@ def unshred_objects(
                 else:
                     starts_p[instance] = to
                     to = code
-            if starts_p[instance] >= 0:
-                ends_p[instance] = to
+            ends_p[instance] = to
             state_p[ROW_OUT] = to
             instance += 1
     return instance
@@ -723,7 +811,8 @@ def unshred_arrays(
     last: i64,
     element_starts: InIntsView,
     element_ends: InIntsView,
-    arena: OutBytesView,
+    arena: InBytesView,
+    out: OutBytesView,
     starts: OutIntsView,
     ends: OutIntsView,
     frame: OutIntsView,
@@ -747,8 +836,10 @@ def unshred_arrays(
     rows_p: InInts = in_ints(rows)
     element_starts_p: InInts = in_ints(element_starts)
     element_ends_p: InInts = in_ints(element_ends)
-    arena_p: OutBytes = out_bytes(arena)
+    arena_p: InBytes = in_bytes(arena)
     arena_size: i64 = len(arena)
+    out_p: OutBytes = out_bytes(out)
+    out_size: i64 = len(out)
     starts_p: OutInts = out_ints(starts)
     ends_p: OutInts = out_ints(ends)
     frame_p: OutInts = out_ints(frame)
@@ -759,7 +850,6 @@ def unshred_arrays(
         while instance < last:
             to = state_p[ROW_OUT]
             starts_p[instance] = -1
-            ends_p[instance] = -1
             if typed_valid_p[instance]:
                 if value_valid_p[instance]:
                     status_p[rows_p[instance]] = BAD_BOTH_SET
@@ -769,37 +859,36 @@ def unshred_arrays(
                     element = list_offsets_p[instance] + k
                     size += element_ends_p[element] - element_starts_p[element] if element_starts_p[element] >= 0 else 1
                 width = width_of(size)
-                if to + CONTAINER_ROOM + count * width + size > arena_size:
+                if to + CONTAINER_ROOM + count * width + size > out_size:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
                 starts_p[instance] = to
-                arena_p[to] = 3 | ((width - 1) << 2) | ((1 if count > 255 else 0) << 4)
+                out_p[to] = 3 | ((width - 1) << 2) | ((1 if count > 255 else 0) << 4)
                 to += 1
                 if count > 255:
-                    store_le(arena_p, to, count, 4)
+                    store_le(out_p, to, count, 4)
                     to += 4
                 else:
-                    arena_p[to] = count
+                    out_p[to] = count
                     to += 1
                 size = 0
                 for k in range(count):
                     element = list_offsets_p[instance] + k
-                    store_le(arena_p, to, size, width)
+                    store_le(out_p, to, size, width)
                     to += width
                     size += element_ends_p[element] - element_starts_p[element] if element_starts_p[element] >= 0 else 1
-                store_le(arena_p, to, size, width)
+                store_le(out_p, to, size, width)
                 to += width
                 for k in range(count):
                     element = list_offsets_p[instance] + k
                     if element_starts_p[element] >= 0:
                         size = element_ends_p[element] - element_starts_p[element]
-                        copy_within(arena_p, to, element_starts_p[element], size)
-                        to += size
+                        to = copy_value(out_p, to, arena_p, element_starts_p[element], size, arena_size)
                     else:
-                        arena_p[to] = 0
+                        out_p[to] = 0
                         to += 1
             elif value_valid_p[instance]:
-                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], arena_p, to, arena_size, frame_p)
+                code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], out_p, to, out_size, frame_p)
                 if code < -1000:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
@@ -808,8 +897,7 @@ def unshred_arrays(
                 else:
                     starts_p[instance] = to
                     to = code
-            if starts_p[instance] >= 0:
-                ends_p[instance] = to
+            ends_p[instance] = to
             state_p[ROW_OUT] = to
             instance += 1
     return instance
