@@ -20,6 +20,7 @@ from varquet.layouts.shredding import LAYOUTS, LayoutName, layout_of, unshred
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, read_footer
+from varquet.parquet.leaves import VariantLeaves
 from varquet.parquet.listing import LOG, is_hidden, refuse_log
 from varquet.parquet.maps import MapPositionError, joined_columns, joined_schema, stored_maps
 from varquet.parquet.plans import PinnedSchemas
@@ -182,9 +183,9 @@ class OpenFile:
             )
             self.schema = self.schema.set(index, changed)
 
-    def parquet_file(self, *, is_plain: bool = False) -> pq.ParquetFile:
+    def parquet_file(self, *, is_plain: bool = False, more_dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
         """The file opened once more, for another thread; `is_plain` reads no dictionaries."""
-        names = None if is_plain else self.dictionaries
+        names = None if is_plain else [*self.dictionaries, *more_dictionaries]
         return pq.ParquetFile(self.source.open(), metadata=self.metadata, read_dictionary=names, **any_depth())
 
     def _named(self, name: str) -> Position:
@@ -213,7 +214,7 @@ class OpenFile:
 
         def stored() -> Iterator[tuple[pa.RecordBatch, int]]:
             before = 0
-            for batch in self.stored_batches(batch_rows):
+            for batch in self._batches_to_put_together(batch_rows):
                 yield batch, before
                 before += batch.num_rows
 
@@ -244,20 +245,37 @@ class OpenFile:
         return pa.RecordBatch.from_arrays([columns[name] for name in names], schema=pa.schema([self.schema.field(name) for name in names]))
 
     def stored_batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows as they are stored, a row group at a time: pyarrow cannot join the dictionaries of two of them."""
+        """The rows as they are stored."""
+        leaves = VariantLeaves(self.footer.schema, self.metadata, ())
         for group in range(self.file.num_row_groups):
-            done = 0
-            try:
-                for batch in self.file.iter_batches(batch_rows, row_groups=[group], columns=self.physical.names):
-                    yield batch
-                    done += batch.num_rows
-            except pa.ArrowNotImplementedError:
-                # Nor can it make a dictionary of a column chunk whose writer gave its dictionary up half way.
-                plain = self.parquet_file(is_plain=True)
-                for batch in plain.iter_batches(batch_rows, row_groups=[group], columns=self.physical.names):
-                    if done < batch.num_rows:
-                        yield batch.slice(done)
-                    done = max(0, done - batch.num_rows)
+            yield from self._group_batches(self.file, group, leaves.of_columns(self.physical.names, group), batch_rows)
+
+    def _batches_to_put_together(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows as they are stored, but for residuals that are empty, and for texts, which stay in their dictionaries."""
+        with_maps = {position[0] for position in self.maps}
+        variants = [path for position, path in self.paths.items() if position not in self.layouts and position[0] not in with_maps]
+        leaves = VariantLeaves(self.footer.schema, self.metadata, variants)
+        texts = leaves.repeating_texts()
+        file = self.parquet_file(more_dictionaries=texts) if texts else self.file
+        for group in range(file.num_row_groups):
+            yield from self._group_batches(file, group, leaves.of_columns(self.physical.names, group), batch_rows)
+
+    def _group_batches(self, file: pq.ParquetFile, group: int, leaves: list[int], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of one row group: pyarrow cannot join the dictionaries of two of them."""
+        if batch_rows < 1:
+            raise UnsupportedTypeError(f"expected at least one row in a batch, got {batch_rows}")
+        done = 0
+        try:
+            for batch in file.reader.iter_batches(batch_rows, [group], column_indices=leaves):
+                yield batch
+                done += batch.num_rows
+        except pa.ArrowNotImplementedError:
+            # Nor can it make a dictionary of a column chunk whose writer gave its dictionary up half way.
+            plain = self.parquet_file(is_plain=True)
+            for batch in plain.reader.iter_batches(batch_rows, [group], column_indices=leaves):
+                if done < batch.num_rows:
+                    yield batch.slice(done)
+                done = max(0, done - batch.num_rows)
 
     def _unshred(self, array: pa.Array, *, position: Position, before: int, strict: bool) -> pa.Array:
         try:

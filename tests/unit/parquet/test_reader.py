@@ -173,6 +173,32 @@ def test_metadata_that_lost_its_dictionary_half_way(tmp_path: Path) -> None:
     assert [text for batch in vq.read_batches(path, batch_rows=300) for text in texts(batch["v"])] == texts(column[:2500])
 
 
+def test_texts_that_lost_their_dictionary_half_way(tmp_path: Path) -> None:
+    """The same for texts, which are read as dictionaries where they repeat."""
+    values = [f'{{"a":"{min(k, 900)}","b":[{{"c":"{k % 7}"}}]}}' for k in range(2500)] + [None, "1"]
+    shredded = vq.shred(variants(*values), "a string, b array<struct<c: string>>")
+    path = write_physical(
+        tmp_path / "x.parquet", pa.table({"v": shredded}), ("v",), dictionary_pagesize_limit=2048, data_page_size=512, row_group_size=2000
+    )
+    for batch_rows in (1, 100, 5000):
+        assert [text for batch in vq.read_batches(path, batch_rows=batch_rows) for text in texts(batch["v"])] == values
+
+
+def test_residuals_that_only_some_row_groups_have(tmp_path: Path) -> None:
+    """Those that are empty are not read."""
+    values = ['{"a":"x","b":[1]}', '{"a":"x","b":[]}', '{"a":1,"b":["y"]}', "[2]", None, '{"a":"x","c":{}}', '{"a":"z"}', "null"]
+    for row_group_rows in (1, 2, 3, 8):
+        path = write(tmp_path / "x.parquet", *values, schema="a string, b array<int>", row_group_rows=row_group_rows, overwrite=True)
+        assert texts(vq.read(path)["v"]) == values
+        assert texts(vq.read(path, strict=True, threads=1)["v"]) == values
+
+
+def test_a_batch_has_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.parquet", "1")
+    with pytest.raises(UnsupportedTypeError, match="expected at least one row in a batch, got 0"):
+        list(vq.read_batches(path, batch_rows=0))
+
+
 @pytest.mark.parametrize("schema", ["variant", "int", "a int"])
 @pytest.mark.parametrize("row_group_rows", [1, 2])
 def test_row_groups_of_nothing_but_nulls_beside_others(tmp_path: Path, schema: str, row_group_rows: int) -> None:
