@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from varquet.columns.reading import Scratch, map_slices, refused
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError
 from varquet.kernels.source import _bytes as layout
+from varquet.kernels.source import to_json as kernel
 
 __all__ = ["to_json"]
 
@@ -60,6 +61,11 @@ def to_json(column: Column, *, on_error: Literal["raise", "null"] = "raise", thr
     return map_chunks(column, write_chunk, pa.string())
 
 
+# So many names of a dictionary are kept as they are written, if they are no longer than this together.
+_KNOWN_NAMES: Final = 512
+_BYTES_OF_NAMES: Final = 1 << 14
+
+
 class _Ratio:
     known = 2.0
 
@@ -75,6 +81,8 @@ def _write_slice(part: VariantSlice, first: int) -> tuple[pa.Array, list[tuple[i
     text = Output(int(_ratio.known * size) + 128)
     offsets = np.zeros(rows + 1, np.int64)
     status = np.zeros(rows, np.int64)
+    names = np.empty(_BYTES_OF_NAMES, np.uint8)
+    known = np.zeros(kernel.KNOWN_FIRST + _KNOWN_NAMES * kernel.KNOWN_SLOTS, np.int64)
 
     scratch.run(
         rows,
@@ -89,6 +97,8 @@ def _write_slice(part: VariantSlice, first: int) -> tuple[pa.Array, list[tuple[i
             rows,
             scratch.stack,
             scratch.numbers,
+            names,
+            known,
             text.bytes,
             offsets,
             status,

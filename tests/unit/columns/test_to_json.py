@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 import uuid
@@ -64,6 +65,30 @@ EMPTY = b"\x01\x00\x00"
 )
 def test_the_text_of_every_type(kind: str, payload: Any, text: str) -> None:
     assert vq.to_json(nodes_column([Scalar(BY_NAME[kind], payload)])).to_pylist() == [text]
+
+
+def test_numbers_of_any_length() -> None:
+    """Digits are written eight at a time."""
+    whole = [sign * (10**digits + more) for digits in range(19) for more in (-1, 0, 1) for sign in (1, -1)]
+    assert vq.to_json(nodes_column([Scalar(BY_NAME["int64"], number) for number in whole])).to_pylist() == [*map(str, whole)]
+    decimals = [Decimal(number).scaleb(-scale) for number in whole if abs(number) < 10**18 for scale in (0, 1, 7, 8, 9, 16, 17, 18)]
+    column = nodes_column([Scalar(BY_NAME["decimal8"], number) for number in decimals])
+    assert vq.to_json(column).to_pylist() == [f"{number:f}" for number in decimals]
+
+
+@pytest.mark.parametrize("special", ["", '"', "\\", "\n", "\x01", "é", "語", "😀"])
+def test_strings_of_any_length_with_something_special_anywhere(special: str) -> None:
+    texts = ["x" * before + special + "y" * behind for before in range(20) for behind in (0, 1, 6, 7, 8, 9, 30, 60)]
+    column = nodes_column([Scalar(BY_NAME["string"], text) for text in texts])
+    assert vq.to_json(column).to_pylist() == [json.dumps(text, ensure_ascii=False) for text in texts]
+
+
+def test_more_and_longer_names_than_are_kept() -> None:
+    """Rows with other metadata each, in which the same id is another name."""
+    objects = [{f"{row}-{key}-{'n' * (key % 50)}": key for key in range(count)} for row, count in enumerate((1, 700, 3, 2000, 700))]
+    texts = [json.dumps(dict(sorted(one.items())), separators=(",", ":")) for one in objects]
+    column = vq.parse_json(pa.array(texts * 2))
+    assert vq.to_json(column).to_pylist() == texts * 2
 
 
 def test_objects_show_their_fields_in_the_order_of_the_encoding() -> None:

@@ -55,11 +55,12 @@ FRAME_TOTAL = 7
 FRAME_NEXT = 8
 FRAME_SLOTS = 9
 
-# The state of a kernel that reads Variants: what it needs, where it stopped, two names (start, length), a dictionary, and where
-# that was found (ROW_KNOWN_END is 0 if nowhere).
+# The state of a kernel that reads Variants: what it needs, where it stopped, how many different dictionaries next_dictionary has
+# come to, two names (start, length), a dictionary, and where that was found (ROW_KNOWN_END is 0 if nowhere).
 ROW_NEED = 0
 ROW_OFFSET = 1
 ROW_OUT = 2
+ROW_DICTIONARIES = 3
 ROW_NAMES = 4
 ROW_DICT = 8
 ROW_KNOWN = 14
@@ -160,6 +161,7 @@ def next_dictionary(metadata: InBytes, at: i64, end: i64, state: OutInts) -> i64
             state[ROW_KNOWN_END] = end
             return 0
     state[ROW_KNOWN_END] = 0
+    state[ROW_DICTIONARIES] += 1
     code = check_dictionary(metadata, at, end, state)
     if code == 0:
         state[ROW_KNOWN] = at

@@ -6,7 +6,7 @@ Functions that write return the position behind what they wrote; the caller has 
 from __future__ import annotations
 
 from varquet.kernels.source._bytes import load_signed
-from varquet.kernels.source._unicode import plain_run, utf8_length
+from varquet.kernels.source._unicode import plain_run, special_bytes, utf8_length
 from varquet.kernels.source.dialect import (
     M64,
     InBytes,
@@ -16,33 +16,55 @@ from varquet.kernels.source.dialect import (
     double_of_bits,
     float_of_bits,
     i64,
+    inlined,
     kernel,
     load64,
+    store64,
+    trailing_byte,
     u64,
 )
 from varquet.variant.text import double_text, float_text
 
-# The longest text of a scalar that is no string or binary: a decimal of 38 digits with sign, zero and point.
+# The longest text of a scalar that is no string or binary, a decimal of 38 digits with sign, zero and point, and what writing
+# eight digits at once writes too much.
 SCALAR_ROOM = 64
+# What a string takes besides its bytes: two quotes, and what copying by eight bytes writes too much.
+STRING_ROOM = 10
+# Longer strings are searched and copied at once, not by eight bytes.
+SHORT = 48
 NO_ROOM = -1
 NOT_UTF8 = -2
 
 
+@inlined
+def eight_digits(number: u64) -> u64:
+    """The eight decimal digits of a number below 10^8, leading zeros among them, as bytes from 0 to 9; the first is the lowest."""
+    fours: u64 = (number // 10000) | ((number % 10000) << 32)
+    # Lanes of 32 bits become lanes of 16, and those bytes; each time the quotient comes before the remainder.
+    hundreds: u64 = ((fours * 10486) >> 20) & 0x0000007F0000007F
+    twos: u64 = hundreds | ((fours - hundreds * 100) << 16)
+    tens: u64 = ((twos * 103) >> 10) & 0x000F000F000F000F
+    return tens | ((twos - tens * 10) << 8)
+
+
 @kernel
 def write_digits(out: OutBytes, at: i64, number: u64, least: i64) -> i64:
-    """An unsigned number, with leading zeros up to `least` digits."""
-    digits: i64 = 1
-    rest: u64 = number
-    k: i64
-    while rest >= 10:
-        rest = rest // 10
-        digits += 1
-    if digits < least:
-        digits = least
-    for k in range(digits - 1, -1, -1):
-        out[at + k] = 48 + number % 10
-        number = number // 10
-    return at + digits
+    """An unsigned number, with leading zeros up to `least` digits; up to eight bytes are written behind it."""
+    digits: u64
+    zeros: u64 = 0x3030303030303030
+    last: u64 = 0x0100000000000000
+    skipped: i64
+    if number >= 100000000 or least > 8:
+        at = write_digits(out, at, number // 100000000, least - 8)
+        store64(out, at, eight_digits(number % 100000000) | zeros)
+        return at + 8
+    digits = eight_digits(number)
+    # One digit stays, even if it is a zero.
+    skipped = trailing_byte(digits | last)
+    if skipped > 8 - least:
+        skipped = 8 - least
+    store64(out, at, (digits | zeros) >> (8 * skipped))
+    return at + 8 - skipped
 
 
 @kernel
@@ -84,6 +106,15 @@ def write_decimal(value: InBytes, at: i64, out: OutBytes, to: i64) -> i64:
             low = (0 - number) & M64
         else:
             low = number
+    if high == 0 and scale <= 18:
+        part = 1
+        for k in range(scale):
+            part *= 10
+        to = write_digits(out, to, low // part, 1)
+        if scale > 0:
+            out[to] = 46
+            to = write_digits(out, to + 1, low % part, scale)
+        return to
     # Digits come out last first, nine at a time, into the room behind the text; then they are turned round.
     start = to
     while high != 0 or low != 0:
@@ -280,34 +311,47 @@ def write_base64(value: InBytes, at: i64, end: i64, out: OutBytes, to: i64) -> i
 
 
 @kernel
-def write_string(data: InBytes, at: i64, end: i64, out: OutBytes, to: i64, room: i64) -> i64:
+def write_string(data: InBytes, at: i64, end: i64, data_size: i64, out: OutBytes, to: i64, room: i64) -> i64:
     """A quoted JSON string; the position behind it, NO_ROOM (out has `room` bytes in all) or NOT_UTF8."""
     stop: i64
     byte: i64
-    if to + (end - at) + 2 > room:
+    word: u64
+    found: u64
+    if to + (end - at) + STRING_ROOM > room:
         return NO_ROOM
     out[to] = 34
     to += 1
-    while True:
-        stop = plain_run(data, at, end)
-        if to + (end - at) + 1 > room:
-            return NO_ROOM
-        copy_bytes(out, to, data, at, stop - at)
+    while at < end:
+        if end - at <= SHORT and at + 8 <= data_size:
+            # All eight bytes are copied, and count as far as the string goes and needs no look.
+            word = load64(data, at)
+            store64(out, to, word)
+            found = special_bytes(word)
+            stop = at + (trailing_byte(found) if found else 8)
+            if stop > end:
+                stop = end
+        else:
+            stop = plain_run(data, at, end)
+            copy_bytes(out, to, data, at, stop - at)
+            found = 1
         to += stop - at
         at = stop
         if at >= end:
             break
+        if found == 0:
+            continue
         byte = data[at]
         if byte >= 128:
-            stop = utf8_length(data, at, end)
-            if stop == 0:
+            stop = at + utf8_length(data, at, end)
+            if stop == at:
                 return NOT_UTF8
-            copy_bytes(out, to, data, at, stop)
-            to += stop
-            at += stop
+            while at < stop:
+                out[to] = data[at]
+                to += 1
+                at += 1
             continue
-        # The check above left room for the rest of the string and the quote; an escape takes up to five bytes more.
-        if to + (end - at) + 6 > room:
+        # There was room for the rest of the string and the quote; an escape takes up to five bytes more.
+        if to + (end - at) + 5 + STRING_ROOM > room:
             return NO_ROOM
         at += 1
         out[to] = 92

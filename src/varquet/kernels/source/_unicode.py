@@ -39,25 +39,29 @@ def utf8_length(data: InBytes, at: i64, end: i64) -> i64:
 
 
 @inlined
-def plain_run(data: InBytes, at: i64, end: i64) -> i64:
-    """The first byte from `at` on that is a quote, a backslash, a control character or no ASCII; or `end`."""
-    word: u64
-    found: u64
+def special_bytes(word: u64) -> u64:
+    """Not 0 if one of eight bytes is a quote, a backslash, a control character or no ASCII; its trailing_byte is the first."""
     ones: u64 = 0x0101010101010101
     tops: u64 = 0x8080808080808080
     quotes: u64 = 0x2222222222222222
     slashes: u64 = 0x5C5C5C5C5C5C5C5C
     blanks: u64 = 0x2020202020202020
+    found: u64 = (word - blanks) & ~word
+    found |= ((word ^ quotes) - ones) & ~(word ^ quotes)
+    found |= ((word ^ slashes) - ones) & ~(word ^ slashes)
+    return (found | word) & tops
+
+
+@inlined
+def plain_run(data: InBytes, at: i64, end: i64) -> i64:
+    """The first byte from `at` on that is a quote, a backslash, a control character or no ASCII; or `end`."""
+    found: u64
     byte: i64
     at = plain_blocks(data, at, end)
     if at + 16 <= end:
         return at
     while at + 8 <= end:
-        word = load64(data, at)
-        found = (word - blanks) & ~word
-        found |= ((word ^ quotes) - ones) & ~(word ^ quotes)
-        found |= ((word ^ slashes) - ones) & ~(word ^ slashes)
-        found = (found | word) & tops
+        found = special_bytes(load64(data, at))
         if found:
             return at + trailing_byte(found)
         at += 8

@@ -14,6 +14,7 @@ from varquet.kernels.source._bytes import (
     FRAME_TOTAL,
     FRAME_VALUES,
     MAX_EXPANSION,
+    ROW_DICTIONARIES,
     ROW_NAMES,
     ROW_NEED,
     ROW_OFFSET,
@@ -61,15 +62,109 @@ from varquet.kernels.source.dialect import (
     OutBytesView,
     OutInts,
     OutIntsView,
+    copy_bytes,
     i64,
     in_bytes,
     in_ints,
+    inlined,
     kernel,
+    load64,
     load_le,
     nogil,
     out_bytes,
     out_ints,
+    store64,
 )
+
+# Names as they stand before the values of objects, quoted and with a colon, each written when it is first needed: where the
+# bytes of the next begin, the number of the dictionary they are of, the slot behind the last field id that has some, and for
+# each field id where its bytes are. A size of 0 says that it has none yet.
+KNOWN_USED = 0
+KNOWN_DICTIONARY = 1
+KNOWN_END = 2
+KNOWN_FIRST = 3
+KNOWN_START = 0
+KNOWN_SIZE = 1
+KNOWN_SLOTS = 2
+
+# Names are copied by this many bytes, whatever their size.
+COPIED_AT_ONCE = 16
+
+
+@kernel
+def write_name(
+    metadata: InBytes,
+    metadata_size: i64,
+    field: i64,
+    out: OutBytes,
+    to: i64,
+    room: i64,
+    state: OutInts,
+) -> i64:
+    """A name of the row's dictionary with a colon; the position behind it, minus a code, or a need less 1000."""
+    code: i64 = find_name(metadata, state, field, ROW_NAMES)
+    if code < 0:
+        return code
+    to = write_string(metadata, state[ROW_NAMES], state[ROW_NAMES] + state[ROW_NAMES + 1], metadata_size, out, to, room - 1)
+    if to == NOT_UTF8:
+        return -BAD_METADATA_UTF8
+    if to == NO_ROOM:
+        return -1000 - NEED_TEXT
+    out[to] = 58
+    return to + 1
+
+
+@kernel
+def write_known_name(
+    metadata: InBytes,
+    metadata_size: i64,
+    field: i64,
+    names: OutBytes,
+    names_size: i64,
+    known: OutInts,
+    known_size: i64,
+    out: OutBytes,
+    to: i64,
+    room: i64,
+    state: OutInts,
+) -> i64:
+    """Like write_name; what it writes is kept for other rows while there is room for that."""
+    slot: i64 = KNOWN_FIRST + field * KNOWN_SLOTS
+    at: i64
+    size: i64
+    if slot + KNOWN_SLOTS > known_size:
+        return write_name(metadata, metadata_size, field, out, to, room, state)
+    if known[slot + KNOWN_SIZE] == 0:
+        at = write_name(metadata, metadata_size, field, names, known[KNOWN_USED], names_size - COPIED_AT_ONCE, state)
+        if at < 0:
+            return write_name(metadata, metadata_size, field, out, to, room, state)
+        known[slot + KNOWN_START] = known[KNOWN_USED]
+        known[slot + KNOWN_SIZE] = at - known[KNOWN_USED]
+        known[KNOWN_USED] = at
+        if slot + KNOWN_SLOTS > known[KNOWN_END]:
+            known[KNOWN_END] = slot + KNOWN_SLOTS
+    at = known[slot + KNOWN_START]
+    size = known[slot + KNOWN_SIZE]
+    if to + size + COPIED_AT_ONCE > room:
+        return -1000 - NEED_TEXT
+    store64(out, to, load64(names, at))
+    store64(out, to + 8, load64(names, at + 8))
+    if size > COPIED_AT_ONCE:
+        copy_bytes(out, to + COPIED_AT_ONCE, names, at + COPIED_AT_ONCE, size - COPIED_AT_ONCE)
+    return to + size
+
+
+@inlined
+def forget_names(known: OutInts, state: InInts) -> i64:
+    """Forget the names of another dictionary than the row's; returns 0."""
+    k: i64
+    if known[KNOWN_DICTIONARY] != state[ROW_DICTIONARIES]:
+        known[KNOWN_DICTIONARY] = state[ROW_DICTIONARIES]
+        known[KNOWN_USED] = 0
+        for k in range(KNOWN_FIRST, known[KNOWN_END]):
+            known[k] = 0
+        known[KNOWN_END] = 0
+    return 0
 
 
 @kernel
@@ -96,14 +191,14 @@ def write_word(out: OutBytes, to: i64, word: i64) -> i64:
 
 
 @kernel
-def write_scalar(value: InBytes, at: i64, size: i64, out: OutBytes, to: i64, room: i64) -> i64:
+def write_scalar(value: InBytes, value_total: i64, at: i64, size: i64, out: OutBytes, to: i64, room: i64) -> i64:
     """A checked scalar as JSON; the position behind it or NO_ROOM."""
     header: i64 = value[at]
     tag: i64 = header >> 2
     if header & 3 == BASIC_SHORT_STRING:
-        return write_string(value, at + 1, at + size, out, to, room)
+        return write_string(value, at + 1, at + size, value_total, out, to, room)
     if tag == 16:
-        return write_string(value, at + 5, at + size, out, to, room)
+        return write_string(value, at + 5, at + size, value_total, out, to, room)
     if to + SCALAR_ROOM > room:
         return NO_ROOM
     if tag <= 2:
@@ -139,15 +234,21 @@ def write_scalar(value: InBytes, at: i64, size: i64, out: OutBytes, to: i64, roo
 @kernel
 def write_row(
     metadata: InBytes,
+    metadata_size: i64,
     metadata_start: i64,
     metadata_end: i64,
     value: InBytes,
+    value_total: i64,
     start: i64,
     end: i64,
     stack: OutInts,
     stack_size: i64,
     numbers: OutInts,
     numbers_size: i64,
+    names: OutBytes,
+    names_size: i64,
+    known: OutInts,
+    known_size: i64,
     out: OutBytes,
     room: i64,
     state: OutInts,
@@ -165,6 +266,7 @@ def write_row(
     code = next_dictionary(metadata, metadata_start, metadata_end, state)
     if code < 0:
         return code
+    forget_names(known, state)
     if start >= end:
         return -BAD_VALUE_EMPTY
     size = value_size(value, start, end, stack, 0)
@@ -184,7 +286,7 @@ def write_row(
             if size < 0:
                 return size
             budget -= size
-            to = write_scalar(value, at, size, out, to, room)
+            to = write_scalar(value, value_total, at, size, out, to, room)
             if to == NOT_UTF8:
                 return -BAD_STRING_UTF8
             if to == NO_ROOM:
@@ -232,16 +334,9 @@ def write_row(
                 stack[frame + FRAME_IDS] + stack[frame + FRAME_NEXT] * stack[frame + FRAME_ID_WIDTH],
                 stack[frame + FRAME_ID_WIDTH],
             )
-            code = find_name(metadata, state, size, ROW_NAMES)
-            if code < 0:
-                return code
-            to = write_string(metadata, state[ROW_NAMES], state[ROW_NAMES] + state[ROW_NAMES + 1], out, to, room - 1)
-            if to == NOT_UTF8:
-                return -BAD_METADATA_UTF8
-            if to == NO_ROOM:
-                return -1000 - NEED_TEXT
-            out[to] = 58
-            to += 1
+            to = write_known_name(metadata, metadata_size, size, names, names_size, known, known_size, out, to, room, state)
+            if to < 0:
+                return to
         at = child_at(value, stack, frame, stack[frame + FRAME_NEXT])
         if at < 0:
             return at
@@ -260,6 +355,8 @@ def to_json_rows(
     last: i64,
     stack: OutIntsView,
     numbers: OutIntsView,
+    names: OutBytesView,
+    known: OutIntsView,
     text: OutBytesView,
     text_offsets: OutIntsView,
     status: OutIntsView,
@@ -268,20 +365,27 @@ def to_json_rows(
     """Write rows `first` to `last` as JSON; the row reached.
 
     Text k ends at text_offsets[k + 1]. A row that is null or no Variant gets no text; the latter has code | offset << 8 in
-    status[k]. Where a buffer is too small, ROW_NEED names it, and the call is repeated from the row reached.
+    status[k]. Where a buffer is too small, ROW_NEED names it, and the call is repeated from the row reached. `known`, all 0 at
+    first, says which names stand in `names` as they are written; for names that do not fit there all goes on without.
     """
     row: i64 = first
     code: i64
     metadata_p: InBytes = in_bytes(metadata)
+    metadata_size: i64 = len(metadata)
     metadata_starts_p: InInts = in_ints(metadata_starts)
     metadata_ends_p: InInts = in_ints(metadata_ends)
     value_p: InBytes = in_bytes(value)
+    value_total: i64 = len(value)
     value_offsets_p: InInts = in_ints(value_offsets)
     valid_p: InBytes = in_bytes(valid)
     stack_p: OutInts = out_ints(stack)
     stack_size: i64 = len(stack)
     numbers_p: OutInts = out_ints(numbers)
     numbers_size: i64 = len(numbers)
+    names_p: OutBytes = out_bytes(names)
+    names_size: i64 = len(names)
+    known_p: OutInts = out_ints(known)
+    known_size: i64 = len(known)
     text_p: OutBytes = out_bytes(text)
     text_size: i64 = len(text)
     text_offsets_p: OutInts = out_ints(text_offsets)
@@ -293,15 +397,21 @@ def to_json_rows(
             if valid_p[row]:
                 code = write_row(
                     metadata_p,
+                    metadata_size,
                     metadata_starts_p[row],
                     metadata_ends_p[row],
                     value_p,
+                    value_total,
                     value_offsets_p[row],
                     value_offsets_p[row + 1],
                     stack_p,
                     stack_size,
                     numbers_p,
                     numbers_size,
+                    names_p,
+                    names_size,
+                    known_p,
+                    known_size,
                     text_p,
                     text_size,
                     state_p,
