@@ -29,6 +29,7 @@ __all__ = ["BENCHMARK", "candidates", "ratios"]
 
 SUM: Final = "sum of a path"
 CONFLICTS: Final = "sum of one with 3 % conflicts"
+NULLS: Final = "sum of one with 5 % nulls"
 CLEAN: Final = "the same, nothing beside it"
 FILTER: Final = "rows with a text"
 GROUP: Final = "group by a path"
@@ -145,6 +146,9 @@ def varquet_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
     def latitudes(count: int = 1) -> vq.Scan:
         return vq.scan(files.events, threads=count).select({"lat": "$.user.geo.lat decimal(9,6)"})
 
+    def users(count: int = 1) -> vq.Scan:
+        return vq.scan(files.events, threads=count).select({"user": "$.user.id bigint"})
+
     def amounts(path: Path, count: int = 1) -> vq.Scan:
         return vq.scan(path, threads=count).select({"amount": "$.amount double"})
 
@@ -170,14 +174,15 @@ def varquet_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
 
     works: dict[str, Callable[[int], Facts]] = {
         SUM: lambda count: {"sum": float(pc.sum(latitudes(count).table()["lat"]).as_py())},
-        CONFLICTS: partial(total, files.events),
+        CONFLICTS: lambda count: {"sum": pc.sum(users(count).table()["user"]).as_py()},
+        NULLS: partial(total, files.events),
         CLEAN: partial(total, files.clean),
         FILTER: lambda count: {"found": with_text(count).table().num_rows},
         GROUP: grouped,
         POINT: lambda count: {"found": one(count).table().num_rows},
         FETCH: fetch,
     }
-    sizes = {SUM: latitudes, CONFLICTS: lambda: amounts(files.events), FILTER: with_text, GROUP: by_country, POINT: one}
+    sizes = {SUM: latitudes, CONFLICTS: users, NULLS: lambda: amounts(files.events), FILTER: with_text, GROUP: by_country, POINT: one}
     return _jobs(threads, works, sizes={work: partial(_bytes, query) for work, query in sizes.items()})
 
 
@@ -220,12 +225,13 @@ def typed_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
     middle = [pq.read_metadata(files.typed).num_row_groups // 2]
     sizes = {
         SUM: partial(size, ["lat"]),
-        CONFLICTS: partial(size, ["amount"]),
+        CONFLICTS: partial(size, ["user_id"]),
+        NULLS: partial(size, ["amount"]),
         FILTER: partial(size, ["id", "session"]),
         GROUP: partial(size, ["country", "amount"]),
         POINT: partial(size, ["id", "ts"], middle),
     }
-    sums = {SUM: partial(total, "lat"), CONFLICTS: partial(total, "amount")}
+    sums = {SUM: partial(total, "lat"), CONFLICTS: partial(total, "user_id"), NULLS: partial(total, "amount")}
     return _jobs(threads, {**sums, FILTER: matching, GROUP: grouped, POINT: point, FETCH: fetch}, sizes=sizes)
 
 
@@ -240,6 +246,9 @@ def duckdb_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
 
     def total(path: Path, _: int) -> Facts:
         return {"sum": one(f"SELECT sum(try_cast(v.amount AS DOUBLE)) FROM '{path}'")[0]}
+
+    def users(_: int) -> Facts:
+        return {"sum": float(one(f"SELECT sum(try_cast(v.user.id AS BIGINT)) FROM '{files.events}'")[0])}
 
     def latitudes(_: int) -> Facts:
         return {"sum": float(one(f"SELECT sum(v.user.geo.lat::DECIMAL(9,6)) FROM '{files.events}'")[0])}
@@ -259,8 +268,9 @@ def duckdb_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
         wanted = f"SELECT v FROM '{files.events}' WHERE v.id::BIGINT BETWEEN {files.id} AND {files.id + 9}"
         return {"found": len(database.sql(wanted).to_arrow_table())}
 
-    works = {SUM: latitudes, CONFLICTS: partial(total, files.events), CLEAN: partial(total, files.clean), FILTER: matching, GROUP: grouped}
-    return _jobs(threads, {**works, POINT: point, FETCH: fetch}, lambda count: database.execute(f"SET threads = {count}"))
+    sums = {SUM: latitudes, CONFLICTS: users, NULLS: partial(total, files.events), CLEAN: partial(total, files.clean)}
+    works = {**sums, FILTER: matching, GROUP: grouped, POINT: point, FETCH: fetch}
+    return _jobs(threads, works, lambda count: database.execute(f"SET threads = {count}"))
 
 
 def spark_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
@@ -280,6 +290,11 @@ def spark_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
         assert row is not None
         return {"sum": float(row[0])}
 
+    def users(count: int) -> Facts:
+        row = session(count).read.parquet(str(files.events)).selectExpr(f"sum({get('$.user.id', 'bigint')})").first()
+        assert row is not None
+        return {"sum": row[0]}
+
     def matching(count: int) -> Facts:
         frame = session(count).read.parquet(str(files.events)).where(f"{get('$.session', 'string')} = '{files.session}'")
         return {"found": len(frame.selectExpr(get("$.id", "bigint")).collect())}
@@ -298,8 +313,9 @@ def spark_jobs(files: Files, threads: Sequence[int]) -> list[Job]:
         frame = session(count).read.parquet(str(files.events))
         return {"found": len(frame.where(f"{get('$.id', 'bigint')} between {files.id} and {files.id + 9}").collect())}
 
-    works = {SUM: latitudes, CONFLICTS: partial(total, files.events), CLEAN: partial(total, files.clean), FILTER: matching, GROUP: grouped}
-    return _jobs(threads, {**works, POINT: point, FETCH: fetch}, session)
+    sums = {SUM: latitudes, CONFLICTS: users, NULLS: partial(total, files.events), CLEAN: partial(total, files.clean)}
+    works = {**sums, FILTER: matching, GROUP: grouped, POINT: point, FETCH: fetch}
+    return _jobs(threads, works, session)
 
 
 def ratios(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
@@ -346,7 +362,7 @@ def _as_text(rows: Sequence[dict[str, Any]], measured: Sequence[Measurement]) ->
 BENCHMARK: Final = Benchmark(
     "queries",
     "Measure queries on paths against DuckDB, Spark and a typed table.",
-    (SUM, CONFLICTS, CLEAN, FILTER, GROUP, POINT, FETCH),
+    (SUM, CONFLICTS, NULLS, CLEAN, FILTER, GROUP, POINT, FETCH),
     candidates,
     ratios,
     _as_text,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from varquet import kernels
-from varquet.columns.arrow import VARIANT, Column, VariantSlice, binary_array, bitmap, map_chunks, variant_array
+from varquet.columns.arrow import VARIANT, Column, VariantSlice, binary_array, bitmap, map_chunks, plain, variant_array
 from varquet.columns.findings import raise_first
 from varquet.columns.output import Output
 from varquet.columns.reading import Scratch, gather, map_slices
@@ -26,7 +26,7 @@ from varquet.variant.cast import cast, try_cast
 from varquet.variant.decode import Metadata, decode_value
 from varquet.variant.model import Node
 
-__all__ = ["extract"]
+__all__ = ["extract", "extract_held"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -104,21 +104,47 @@ def extract(
     return map_chunks(column, read_chunk, VARIANT if target is None else target)
 
 
+def extract_held(values: pa.Array, target: pa.DataType) -> tuple[Ints, pa.Array, Ints] | None:
+    """Of a column of values, some of which are null, those that are not, as a type: much faster than `extract`, where these are few.
+
+    Returns the numbers of their rows, what they are as the type, and the rows among these that are left to `extract`; None if
+    the type is not one of a fixed width.
+    """
+    fixed = _fixed(target)
+    if fixed is None:
+        return None
+    kind, first, second, width = fixed
+    values = plain(values)
+    validity, offsets, data = values.buffers()
+    count = len(values) - values.null_count
+    rows, numbers, outcome = np.empty(count, np.int64), np.zeros(count * _slots(kind), np.int64), np.empty(count, np.uint8)
+    bits = np.full((values.offset + len(values) + 7) // 8, 255, np.uint8) if validity is None else np.frombuffer(validity, np.uint8)
+    kernels.extract.held_rows(
+        np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8),
+        np.frombuffer(offsets, np.uint8),
+        8 if pa.types.is_large_binary(values.type) else 4,
+        bits,
+        values.offset,
+        len(values),
+        kind,
+        first,
+        second,
+        rows,
+        numbers,
+        outcome,
+    )
+    return rows, _fixed_array(target, kind, width, numbers, outcome), rows[outcome == kernel.IS_SLOW]
+
+
 _Reader = Callable[[VariantSlice, Ints, Ints, int], tuple[pa.Array, npt.NDArray[Any]]]
 
 
 def _reader(target: pa.DataType) -> _Reader:
     """The way to read located values as this type; it returns the array and the rows that it left to the reference."""
-    if target in _FIXED:
-        kind, first, second, width = _FIXED[target]
+    fixed = _fixed(target)
+    if fixed is not None:
+        kind, first, second, width = fixed
         return lambda part, starts, ends, _: _read_fixed(part, starts, ends, target, kind, first, second, width)
-    if pa.types.is_decimal128(target) and target.scale >= 0:
-        return lambda part, starts, ends, _: _read_fixed(
-            part, starts, ends, target, kernel.TO_DECIMAL, target.precision, target.scale, np.int64
-        )
-    if pa.types.is_timestamp(target) and target.unit in _PER_SECOND:
-        moment = kernel.TO_TIMESTAMP if target.tz else kernel.TO_TIMESTAMP_NTZ
-        return lambda part, starts, ends, _: _read_fixed(part, starts, ends, target, moment, _PER_SECOND[target.unit], 0, np.int64)
     if target == _UUID:
         return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_UUID, first)
     if _is_text(target):
@@ -130,6 +156,15 @@ def _reader(target: pa.DataType) -> _Reader:
         hint="take a bool, a signed integer, float32, float64, decimal128, string, binary, binary(16), date32, "
         "time64('us') or a timestamp in 'us' or 'ns'",
     )
+
+
+def _fixed(target: pa.DataType) -> tuple[int, int, int, Any] | None:
+    """The kernel's target for a type of fixed width, its two parameters, and the numpy type of the result."""
+    if pa.types.is_decimal128(target) and target.scale >= 0:
+        return kernel.TO_DECIMAL, target.precision, target.scale, np.int64
+    if pa.types.is_timestamp(target) and target.unit in _PER_SECOND:
+        return kernel.TO_TIMESTAMP if target.tz else kernel.TO_TIMESTAMP_NTZ, _PER_SECOND[target.unit], 0, np.int64
+    return _FIXED.get(target)
 
 
 def _is_text(target: pa.DataType) -> bool:
@@ -180,12 +215,21 @@ def _read_fixed(
     part: VariantSlice, starts: Ints, ends: Ints, target: pa.DataType, kind: int, first: int, second: int, width: Any
 ) -> tuple[pa.Array, npt.NDArray[Any]]:
     rows = len(part)
-    numbers = np.zeros(2 * rows if kind == kernel.TO_DECIMAL else rows, np.int64)
+    numbers = np.zeros(rows * _slots(kind), np.int64)
     outcome = np.zeros(rows, np.uint8)
     kernels.extract.fixed_rows(part.value.data, starts, ends, rows, kind, first, second, numbers, outcome)
+    return _fixed_array(target, kind, width, numbers, outcome), outcome == kernel.IS_SLOW
+
+
+def _slots(kind: int) -> int:
+    """How many numbers a kernel writes for each value."""
+    return 2 if kind == kernel.TO_DECIMAL else 1
+
+
+def _fixed_array(target: pa.DataType, kind: int, width: Any, numbers: Ints, outcome: npt.NDArray[np.uint8]) -> pa.Array:
     data = np.packbits(numbers.astype(np.uint8), bitorder="little") if kind == kernel.TO_BOOLEAN else numbers.astype(width, copy=False)
     validity, nulls = bitmap((outcome == kernel.IS_READ).astype(np.uint8))
-    return pa.Array.from_buffers(target, rows, [validity, pa.py_buffer(data)], nulls), outcome == kernel.IS_SLOW
+    return pa.Array.from_buffers(target, len(outcome), [validity, pa.py_buffer(data)], nulls)
 
 
 def _read_text(

@@ -7,8 +7,9 @@ import re
 import threading
 import urllib.parse
 from collections import OrderedDict
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -19,12 +20,34 @@ from varquet.parquet.footer import Footer, read_footer
 from varquet.parquet.pages import PageIndex
 from varquet.schema.parquet_form import any_depth
 
-__all__ = ["DataFile", "locate"]
+__all__ = ["DataFile", "KeptFooter", "locate"]
+
+T = TypeVar("T")
 
 _KEPT_BYTES: Final = 256 << 20
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _WILD: Final = re.compile(r"[*?\[]")
 _HADOOP_SCHEMES: Final = {"s3a": "s3", "s3n": "s3"}
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFooter:
+    """The footer of a file, and what was made of it."""
+
+    footer: Footer
+    metadata: pq.FileMetaData
+    """The same as pyarrow has it."""
+    pages: PageIndex
+    """Where the file's pages are, as far as somebody has asked."""
+    filesystem: pafs.FileSystem | None
+    """Kept as well: while it lives, no other has its id."""
+    _made: dict[type, Any] = field(default_factory=dict)
+
+    def once(self, kind: type[T], make: Callable[[], T]) -> T:
+        """What is made of the footer alone, one thing of each kind: the first time, then that again."""
+        if kind not in self._made:
+            self._made[kind] = make()
+        return cast("T", self._made[kind])
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +65,17 @@ class DataFile:
         """Its bytes."""
         return os.path.getsize(self.path) if self.filesystem is None else int(self.filesystem.get_file_info(self.path).size)
 
+    def kept(self) -> KeptFooter:
+        """Its footer and what was made of it, as the file is now; read again only if it has changed."""
+        return _FOOTERS.get(self)
+
     def footer(self) -> Footer:
-        """Its footer, as it is now; read again only if the file has changed."""
-        return _FOOTERS.get(self)[0]
+        """Its footer, as it is now."""
+        return self.kept().footer
 
     def metadata(self) -> pq.FileMetaData:
         """Its footer as pyarrow has it."""
-        return _FOOTERS.get(self)[1]
-
-    def page_index(self) -> PageIndex:
-        """Where its pages are, as far as somebody has asked."""
-        return _FOOTERS.get(self)[2]
+        return self.kept().metadata
 
     def state(self) -> tuple[Any, ...]:
         """What tells this file from another, and from what it was before it changed."""
@@ -68,16 +91,16 @@ class _Footers:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.kept: OrderedDict[tuple[Any, ...], tuple[Footer, pq.FileMetaData, PageIndex, pafs.FileSystem | None]] = OrderedDict()
+        self.kept: OrderedDict[tuple[Any, ...], KeptFooter] = OrderedDict()
         self.size = 0
 
-    def get(self, file: DataFile) -> tuple[Footer, pq.FileMetaData, PageIndex]:
+    def get(self, file: DataFile) -> KeptFooter:
         state = file.state()
         with self.lock:
             found = self.kept.get(state)
             if found is not None:
                 self.kept.move_to_end(state)
-                return found[:3]
+                return found
         with file.open() as opened:
             try:
                 footer = read_footer(opened)
@@ -85,16 +108,15 @@ class _Footers:
                 error.path = file.path
                 raise
             metadata = pq.ParquetFile(opened, **any_depth()).metadata
-        pages = PageIndex(footer)
+        read = KeptFooter(footer, metadata, PageIndex(footer), file.filesystem)
         with self.lock:
             if state not in self.kept:
-                # The filesystem is kept as well: while it lives, no other has its id.
-                self.kept[state] = footer, metadata, pages, file.filesystem
+                self.kept[state] = read
                 self.size += len(footer.data)
             while self.size > _KEPT_BYTES and len(self.kept) > 1:
-                _, (dropped, *_) = self.kept.popitem(last=False)
-                self.size -= len(dropped.data)
-        return footer, metadata, pages
+                _, dropped = self.kept.popitem(last=False)
+                self.size -= len(dropped.footer.data)
+        return read
 
 
 _FOOTERS: Final = _Footers()

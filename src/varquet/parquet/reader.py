@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import glob
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path as FilePath
@@ -13,29 +12,18 @@ from typing import Final, TypeAlias, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from varquet.columns.arrow import SHARED_VARIANT, variant_field
+from varquet.columns.arrow import SHARED_VARIANT
 from varquet.columns.threads import in_order, thread_count
-from varquet.errors import ParquetError, UnsupportedTypeError, VarquetError
-from varquet.layouts.shredding import LAYOUTS, LayoutName, layout_of, unshred
-from varquet.parquet.elements import SchemaElement
+from varquet.errors import UnsupportedTypeError, VarquetError
+from varquet.layouts.shredding import unshred
+from varquet.parquet.file_columns import FileColumns, columns_of, find_columns, metadata_columns
 from varquet.parquet.files import DataFile
-from varquet.parquet.footer import LAYOUT_KEY, read_footer
+from varquet.parquet.footer import read_footer
 from varquet.parquet.leaves import VariantLeaves
 from varquet.parquet.listing import LOG, is_hidden, refuse_log
-from varquet.parquet.maps import MapPositionError, joined_columns, joined_schema, stored_maps
+from varquet.parquet.maps import MapPositionError, joined_columns
 from varquet.parquet.plans import PinnedSchemas
-from varquet.parquet.positions import (
-    Position,
-    field_at,
-    file_paths,
-    locate_error,
-    positions_named,
-    replace_type,
-    replace_values,
-    schema_steps,
-)
-from varquet.schema import ShreddingSchema
-from varquet.schema.draft_form import UNTYPED
+from varquet.parquet.positions import Position, locate_error, replace_values
 from varquet.schema.parquet_form import any_depth
 
 __all__ = ["count_rows", "files_of", "open_file", "read", "read_batches"]
@@ -117,91 +105,25 @@ class OpenFile:
 
     def __init__(self, file: DataFile, columns: Sequence[str] | None = None, plan: PinnedSchemas | None = None) -> None:
         self.source = file
-        self.path = path = file.path
-        self.footer = footer = file.footer()
-        self.metadata = file.metadata()
-        self.recorded = footer.key_value_metadata
+        self.path = file.path
+        self.kept = kept = file.kept()
+        self.footer, self.metadata = kept.footer, kept.metadata
+        self.recorded = self.footer.key_value_metadata
         """What its writer has said in the footer, by key."""
-        annotated = set(footer.variants())
         # Rows that share their metadata shall do so in memory too.
-        dictionaries = [".".join((*variant, "metadata")) for variant in annotated if _has_metadata(footer.schema, variant)]
-        self.dictionaries = dictionaries
+        self.dictionaries = metadata_columns(self.footer)
         self.file = self.parquet_file()
-        physical = self.file.schema_arrow
-        self.maps = stored_maps(physical, self.recorded, {} if plan is None else plan.maps)
-        """The columns of maps that are not stored as maps alone."""
-        if columns is not None:
-            names = joined_schema(physical, self.maps).names
-            unknown = [name for name in columns if name not in names]
-            if unknown:
-                raise UnsupportedTypeError(
-                    f"expected columns of {path!r}, got {unknown[0]!r}", hint="they are " + ", ".join(map(repr, names))
-                )
-            physical = pa.schema([physical.field(name) for column in columns for name in self.columns_of(column)], physical.metadata)
-            self.maps = {position: one for position, one in self.maps.items() if position[0] in columns}
-        self.physical = physical.remove_metadata()
-        self.joined = joined_schema(self.physical, self.maps)
-        """The columns with maps put together, Variants as they are stored."""
-        planned = [self._named(name) for name in ([] if plan is None else plan.schemas)]
-        self.variants: dict[Position, ShreddingSchema] = {}
-        self.paths: dict[Position, tuple[str, ...]] = {}
-        self.layouts: dict[Position, LayoutName] = {}
-        """Of the columns that are not in the standard's."""
-        recorded: dict[Position, LayoutName] = {
-            tuple(position): layout for layout, *position in json.loads(self.recorded.get(LAYOUT_KEY, "[]"))
-        }
-        for position, field, names in file_paths(self.physical, footer.schema):
-            if any(position[:length] in self.variants for length in range(1, len(position))):
-                continue  # part of a Variant
-            if names in annotated or (position in planned and layout_of(field.type) == "parquet"):
-                self.variants[position] = self._shredding(position, field)
-                self.paths[position] = names
-            elif position in recorded or (layout_of(field.type) == "draft" and field.type.get_field_index(UNTYPED) >= 0):
-                self.layouts[position] = recorded.get(position, "draft")
-                if self.layouts[position] not in LAYOUTS:
-                    raise ParquetError(
-                        f"column {'.'.join(position)!r} of {path!r}: expected one of the layouts {', '.join(LAYOUTS)}, got "
-                        f"{self.layouts[position]!r}",
-                        hint="a newer version of varquet wrote it",
-                    )
-                self.variants[position] = LAYOUTS[self.layouts[position]].schemas_of(field.type)[0]
-                self.paths[position] = names
-        for position in planned:
-            if position not in self.variants and (columns is None or position[0] in columns):
-                raise UnsupportedTypeError(
-                    f"expected column {'.'.join(position)!r} of the plan in {path!r} as a Variant, got "
-                    f"{field_at(self.physical, position) or 'no such column'}",
-                    hint="the columns are " + ", ".join(map(repr, self.physical.names)),
-                )
-        self.schema = self.joined
-        for position in self.variants:
-            index = self.schema.get_field_index(position[0])
-            changed = replace_type(
-                self.schema.field(index),
-                position[1:],
-                lambda field: variant_field(field.name, nullable=field.nullable, shared_metadata=True),
-            )
-            self.schema = self.schema.set(index, changed)
+        if columns is None and plan is None:
+            found = kept.once(FileColumns, lambda: find_columns(self.file, self.footer, self.path))
+        else:
+            found = find_columns(self.file, self.footer, self.path, columns, plan)
+        self.physical, self.joined, self.schema = found.physical, found.joined, found.schema
+        self.maps, self.variants, self.paths, self.layouts = found.maps, found.variants, found.paths, found.layouts
 
     def parquet_file(self, *, is_plain: bool = False, more_dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
         """The file opened once more, for another thread; `is_plain` reads no dictionaries."""
         names = None if is_plain else [*self.dictionaries, *more_dictionaries]
         return pq.ParquetFile(self.source.open(), metadata=self.metadata, read_dictionary=names, **any_depth())
-
-    def _named(self, name: str) -> Position:
-        """The position that a name means, or the first that it could mean."""
-        meant = positions_named(name)
-        return next((position for position in meant if field_at(self.physical, position) is not None), meant[0])
-
-    def _shredding(self, position: Position, field: pa.Field) -> ShreddingSchema:
-        if not pa.types.is_struct(field.type):
-            raise UnsupportedTypeError(f"expected a group under the VARIANT annotation of {'.'.join(position)!r}, got {field.type}")
-        steps = schema_steps(self.physical, position)
-        try:
-            return ShreddingSchema.from_parquet(self.file, position[0] if len(position) == 1 else steps)
-        except VarquetError as error:
-            error.message = f"column {'.'.join(position)!r} of {self.path!r}: {error.message}"
-            raise
 
     def batches(self, *, batch_rows: int = BATCH_ROWS, strict: bool = False, threads: int | None = None) -> Iterator[pa.RecordBatch]:
         """The rows, with every Variant put together by several threads while the next ones are decoded."""
@@ -222,8 +144,7 @@ class OpenFile:
 
     def columns_of(self, name: str) -> list[str]:
         """The columns of the file that a column is put together from."""
-        stored = self.maps.get((name,))
-        return [name] if stored is None else [name, *stored.sidecars]
+        return columns_of(name, self.maps)
 
     def join_maps(self, batch: pa.RecordBatch, before: int) -> dict[str, pa.Array]:
         """Some of the columns as they are stored, by name, with every map in them put together."""
@@ -283,13 +204,6 @@ class OpenFile:
         except VarquetError as error:
             raise locate_error(error, position, before, f" of {self.path!r}") from None
         return variants if variants.type == SHARED_VARIANT else variants.cast(SHARED_VARIANT)
-
-
-def _has_metadata(element: SchemaElement, path: Sequence[str]) -> bool:
-    """Whether the group at a path has a metadata column, without which pyarrow could not even open the file as asked."""
-    for name in path:
-        element = next(child for child in element.children if child.name == name)
-    return any(child.name == "metadata" for child in element.children)
 
 
 def open_file(path: str, columns: Sequence[str] | None = None, plan: PinnedSchemas | None = None) -> OpenFile:

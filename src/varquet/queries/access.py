@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from varquet.columns.arrow import VARIANT, flatten, plain
-from varquet.columns.extract import extract
+from varquet.columns.arrow import VARIANT, flatten, plain, validity_of
+from varquet.columns.extract import extract, extract_held
+from varquet.columns.scatter import replace_rows
+from varquet.errors import VarquetError
 from varquet.layouts.casts import cast_typed
 from varquet.layouts.shredding import LayoutName, unshred
 from varquet.parquet.elements import SchemaElement
@@ -230,39 +232,38 @@ def null_test(access: Access, need: Need, columns: Mapping[str, pa.Array], rows:
 
 def _from_residual(value: pa.Array, rest: Path, target: pa.DataType | None, base: pa.Array, metadata: Callable[[], pa.Array]) -> pa.Array:
     """Values of a base, but where `value` holds something what is found at the rest of the path there."""
-    is_held = pc.is_valid(value)
-    count = is_held.true_count
-    if not count:
+    if value.null_count == len(value):
         return base
-    held = value.filter(is_held)
-    # Names are needed to find one, and to write those of objects.
-    if rest.steps or ((target is None or pa.types.is_string(target)) and _has_containers(held)):
-        names = metadata().filter(is_held)
+    known = None if rest.steps or target is None else extract_held(value, target)
+    if known is None:
+        rows = np.flatnonzero(validity_of(value).view(bool))
     else:
-        names = pa.repeat(pa.scalar(EMPTY_METADATA, pa.binary()), count)
+        held_rows, held, rows = known
+        base = replace_rows(base, held_rows, held)
+        if not len(rows):
+            return base
+    places = pa.array(rows)
+    values = value.take(places)
+    # Names are needed to find one, and to write those of objects.
+    if rest.steps or ((target is None or pa.types.is_string(target)) and _has_containers(values)):
+        names = metadata().take(places)
+    else:
+        names = pa.repeat(pa.scalar(EMPTY_METADATA, pa.binary()), len(values))
     variants = pa.StructArray.from_arrays(
-        [names, held], fields=[pa.field("metadata", names.type, False), pa.field("value", held.type, False)]
+        [names, values], fields=[pa.field("metadata", names.type, False), pa.field("value", values.type, False)]
     )
-    found = extract(variants, rest, target, threads=1)
-    if found.type != base.type:
-        found = found.cast(base.type)
-    return found if count == len(base) else _scatter(base, is_held, found)
+    try:
+        found = extract(variants, rest, target, threads=1)
+    except VarquetError as error:
+        error.row = None if error.row is None else int(rows[error.row])
+        raise
+    return replace_rows(base, rows, found if found.type == base.type else found.cast(base.type))
 
 
 def _has_containers(values: pa.Array) -> bool:
     flat = flatten(values, "binary values")
     starts = flat.offsets[:-1][np.diff(flat.offsets) > 0]
     return bool((flat.data[starts] & 3 >= BASIC_OBJECT).any())
-
-
-def _scatter(base: pa.Array, mask: pa.Array, found: pa.Array) -> pa.Array:
-    if not pa.types.is_nested(base.type):
-        return pc.replace_with_mask(base, mask, found)
-    # Neither structs nor lists can be replaced in place: each row is taken from one or the other.
-    chosen = np.asarray(mask)
-    places = np.arange(len(base), dtype=np.int64)
-    places[chosen] = len(base) + np.arange(len(found), dtype=np.int64)
-    return pa.concat_arrays([base, found]).take(pa.array(places))
 
 
 def _put_together(metadata: pa.Array, group: pa.Array, value: pa.Array | None, typed: pa.Array, *, is_element: bool) -> pa.Array:

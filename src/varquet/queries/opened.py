@@ -42,11 +42,11 @@ class OpenedFile:
     def __init__(self, found: FoundFile, plan: PinnedSchemas | None, partitions: Mapping[str, pa.DataType]) -> None:
         self.open = OpenFile(found.file, None, plan)
         self.path = found.file.path
-        self.leaves = Leaves(self.open.footer.schema)
+        self.leaves = self.open.kept.once(Leaves, lambda: Leaves(self.open.footer.schema))
         self.metadata = self.open.metadata
         self.readers: queue.SimpleQueue[pq.ParquetFile] = queue.SimpleQueue()
         self.readers.put(self.open.file)
-        self.index = found.file.page_index()
+        self.index = self.open.kept.pages
         self.accesses: dict[tuple[Any, ...], Access | MapAccess | None] = {}
         self.blooms: dict[tuple[int, int], Callable[[Any], bool] | None] = {}
         self.partitions = {

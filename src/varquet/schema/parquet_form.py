@@ -8,6 +8,7 @@ Arrow, so each leaf column is held against the specification's table itself.
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import json
 import os
@@ -51,6 +52,7 @@ _TABLE: Final = {
 }
 
 
+@functools.cache
 def any_depth() -> dict[str, int]:
     """What makes pyarrow open files with schemas of any depth, where its version knows a limit."""
     import pyarrow.parquet as pq  # not needed by those who only write schemas

@@ -30,6 +30,7 @@ from varquet.kernels.source._bytes import (
     load_signed,
     open_container,
     open_dictionary,
+    scalar_size,
     value_size,
 )
 from varquet.kernels.source._codes import BAD_STRING_UTF8, BAD_VALUE_EMPTY, BAD_VALUE_LENGTH, NEED_NOTHING, NEED_TEXT
@@ -603,6 +604,54 @@ def fixed_rows(
             if starts_p[row] >= 0:
                 outcome_p[row] = read_fixed(value_p, starts_p[row], ends_p[row], target, first, second, out_p, row)
     return rows
+
+
+def held_rows(
+    value: InBytesView,
+    offsets: InBytesView,
+    width: i64,
+    bits: InBytesView,
+    before: i64,
+    rows: i64,
+    target: i64,
+    first: i64,
+    second: i64,
+    held: OutIntsView,
+    out: OutIntsView,
+    outcome: OutBytesView,
+) -> i64:
+    """Read the values of an Arrow array of whole ones, as `fixed_rows` does: only of rows that hold one, side by side; how many.
+
+    Offsets have `width` bytes; a row holds a value where its bit is set. The array begins `before` rows behind its buffers.
+    Containers, and what is not one whole value, are SLOW.
+    """
+    count: i64 = 0
+    row: i64 = before
+    end: i64 = before + rows
+    start: i64
+    stop: i64
+    value_p: InBytes = in_bytes(value)
+    offsets_p: InBytes = in_bytes(offsets)
+    bits_p: InBytes = in_bytes(bits)
+    held_p: OutInts = out_ints(held)
+    out_p: OutInts = out_ints(out)
+    outcome_p: OutBytes = out_bytes(outcome)
+    with nogil:
+        while row < end:
+            if bits_p[row >> 3] >> (row & 7) == 0:
+                # No other row of this byte holds anything.
+                row = (row | 7) + 1
+                continue
+            if (bits_p[row >> 3] >> (row & 7)) & 1:
+                start = load_le(offsets_p, row * width, width)
+                stop = load_le(offsets_p, (row + 1) * width, width)
+                held_p[count] = row - before
+                outcome_p[count] = IS_SLOW
+                if start < stop and value_p[start] & 3 < BASIC_OBJECT and scalar_size(value_p, start, stop) == stop - start:
+                    outcome_p[count] = read_fixed(value_p, start, stop, target, first, second, out_p, count)
+                count += 1
+            row += 1
+    return count
 
 
 @kernel
