@@ -85,4 +85,7 @@ def _exact_doubles(array: pa.Array) -> pa.Array | None:
     validity = array.buffers()[0]
     if validity is not None and array.offset:
         validity = bitmap(validity_of(array))[0]
-    return pa.Array.from_buffers(pa.float64(), len(array), [validity, pa.py_buffer(low / float(10**kind.scale))], array.null_count)
+    # Arrow's memory, which is used again sooner than numpy's.
+    doubles = pa.allocate_buffer(8 * len(array))
+    np.divide(low, float(10**kind.scale), out=np.frombuffer(doubles, np.float64))
+    return pa.Array.from_buffers(pa.float64(), len(array), [validity, doubles], array.null_count)

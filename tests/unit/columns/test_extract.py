@@ -8,10 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from variant_columns import Row, column_of, rows_of
 
 import varquet as vq
+from varquet.columns.extract import extract_held
 from varquet.variant import encode
 from varquet.variant import parse_json as reference_parse_json
 
@@ -318,3 +320,29 @@ def test_empty_and_null_columns_have_the_right_type(kind: pa.DataType | None) ->
         assert len(vq.extract(column, "$.a", kind)) == 0
     nulls = vq.extract(pa.nulls(3), "$.a", kind)
     assert (nulls.type, nulls.null_count) == (wanted, 3)
+
+
+# Of columns in which few rows hold something
+
+
+def test_what_is_held_is_read_as_extract_reads_it() -> None:
+    texts = ["1", None, '"23"', "null", '"x"', "[1]", None, "2.75", "true", None, None, '"1234567890123456789012"']
+    variants = vq.parse_json(pa.array(["0", *texts])).slice(1)
+    kept = pa.array([text is not None for text in texts])
+    values = pc.if_else(kept, pc.struct_field(variants, "value"), pa.scalar(None, pa.binary()))
+    for column in (values, values.cast(pa.large_binary()), pa.concat_arrays([values, values]).slice(12), values.filter(kept)):
+        for kind in (pa.int64(), pa.int8(), pa.float64(), pa.bool_(), pa.decimal128(9, 2), pa.timestamp("us", "UTC")):
+            found = extract_held(column, kind)
+            assert found is not None
+            rows, read, left = found
+            assert rows.tolist() == [row for row, value in enumerate(column.to_pylist()) if value is not None]
+            expected = vq.extract(variants.filter(kept), "$", kind)
+            for row, value, wanted in zip(rows.tolist(), read.to_pylist(), expected.to_pylist(), strict=True):
+                assert value == wanted if row not in left else value is None
+    assert extract_held(values, pa.string()) is None
+
+
+def test_what_is_no_whole_value_is_left() -> None:
+    found = extract_held(pa.array([b"", b"\x0c", b"\x0c\x05\x05", b"\x0c\x05"]), pa.int64())
+    assert found is not None
+    assert found[1].to_pylist() == [None, None, None, 5] and found[2].tolist() == [0, 1, 2]

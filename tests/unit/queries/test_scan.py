@@ -57,6 +57,26 @@ def found(scan: Scan) -> list[int]:
     return scan.select("n").table()["n"].to_pylist()  # type: ignore[no-any-return]
 
 
+def test_a_file_written_anew_is_understood_anew(tmp_path: Path) -> None:
+    path = tmp_path / "events.parquet"
+    for schema in ("a bigint", "a string, b struct<c: string>", "b variant"):
+        path.unlink(missing_ok=True)
+        scan = write(path, EVENTS[:20], schema).select({"a": "$.a bigint", "c": "$.b.c string"})
+        assert scan.table().to_pylist() == [{"a": one["a"], "c": one["b"]["c"]} for one in EVENTS[:20]]
+
+
+def test_values_of_another_type_are_put_between_the_typed_ones(tmp_path: Path) -> None:
+    given = [1, "2", None, 3.75, "x", [4], {"b": 5}, True, 7]
+    values = [{} if k % 10 == 9 else {"a": given[k % 10]} for k in range(50)]
+    scan = write(tmp_path / "mixed.parquet", values, "a bigint", rows=25)
+    whole = [1, 2, None, 3, None, None, None, 1, 7, None] * 5
+    assert scan.select({"a": "$.a bigint"}).table()["a"].to_pylist() == whole
+    assert scan.select({"a": "$.a double"}).table()["a"].to_pylist() == [3.75 if one == 3 else one for one in whole]
+    texts = ["1", "2", None, "3.75", "x", "[4]", '{"b":5}', "true", "7", None] * 5
+    assert scan.select({"a": "$.a string"}).table()["a"].to_pylist() == texts
+    assert scan.where("$.a::bigint >= 2").count() == 15
+
+
 def test_paths_as_columns(events: Scan) -> None:
     query = events.select(
         {"a": "$.a bigint", "c": "$.b.c string", "sku": "$.items[0].sku string", "x": "$.free.x int", "r": "$.rest double"}
