@@ -69,10 +69,9 @@ class NameBuffers:
         start = int(self.info[number * interning.KEY + interning.KEY_START])
         return self.keys[start : start + int(self.info[number * interning.KEY + interning.KEY_LENGTH])].tobytes()
 
-    def all(self) -> list[bytes]:
-        """All names by their numbers; number 0 is no name."""
-        known = int(self.state[interning.STATE_KEYS])
-        starts = self.info[interning.KEY_START : known * interning.KEY : interning.KEY]
-        ends = starts + self.info[interning.KEY_LENGTH : known * interning.KEY : interning.KEY]
+    def some(self, numbers: Ints) -> list[bytes]:
+        """The names of these numbers; number 0 is the empty name."""
+        starts = self.info[numbers * interning.KEY + interning.KEY_START]
+        ends = starts + self.info[numbers * interning.KEY + interning.KEY_LENGTH]
         octets = self.keys[: int(self.state[interning.STATE_KEY_BYTES])].tobytes()
         return [octets[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]

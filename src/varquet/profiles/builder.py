@@ -27,20 +27,31 @@ __all__ = ["Builder"]
 MOST_DEPTH: Final = 100
 
 
-def _kinds() -> Ints:
-    """The type of a value by its first byte, as the kernel numbers them; 0 for bytes that begin none, which the kernel finds."""
+def _headers() -> Ints:
+    """What is known of a value by its first byte, as the kernel has it; 0 for bytes that begin none, which the kernel finds."""
     made = np.zeros(256, np.int64)
     for header in range(256):
         tag, basic = header >> 2, header & 3
         if basic == frames.BASIC_PRIMITIVE and tag <= kernel.TYPE_UUID + 1:
-            made[header] = kernel.TYPE_NULL if tag == 0 else kernel.TYPE_BOOLEAN if tag <= 2 else tag - 1
+            kind = kernel.TYPE_NULL if tag == 0 else kernel.TYPE_BOOLEAN if tag <= 2 else tag - 1
+            made[header] = kind | (1 + frames.tag_width(tag)) << kernel.HEADER_BITS
+        elif basic == frames.BASIC_SHORT_STRING:
+            made[header] = kernel.TYPE_STRING | (1 + tag) << kernel.HEADER_BITS
         elif basic != frames.BASIC_PRIMITIVE:
-            made[header] = (kernel.TYPE_STRING, kernel.TYPE_OBJECT, kernel.TYPE_ARRAY)[basic - 1]
+            made[header] = kernel.TYPE_OBJECT if basic == frames.BASIC_OBJECT else kernel.TYPE_ARRAY
     return made
 
 
-_KINDS: Final = _kinds()
+_HEADERS: Final = _headers()
 _POWERS: Final = np.array([10**k for k in range(19)], np.int64)
+_MASKS: Final = np.array([0] * kernel.NO_BYTES + [(1 << 8 * k) - 1 for k in range(8)] + [-1] * 9, np.int64)
+
+
+def _aligned(size: int) -> Ints:
+    """Zeros that begin with a cache line: then all nodes do, and what is known of a type is in one."""
+    made: Ints = np.zeros(size + 7, np.int64)
+    before = -made.ctypes.data % 64 // 8
+    return made[before : before + size]
 
 
 class Builder:
@@ -56,13 +67,14 @@ class Builder:
         self.rows = 0
         self.nulls = 0
         self.names = NameBuffers()
-        self.nodes: Ints = np.zeros(256 * kernel.NODE, np.int64)
-        self.table: Ints = np.zeros(1024, np.int64)
-        self.sketches = np.zeros(256 * kernel.SKETCH, np.uint8)
+        self.nodes: Ints = _aligned(256 * kernel.NODE)
+        self.table: Ints = np.zeros(1024 * kernel.CHILD, np.int64)
+        self.sketches = _aligned(32 * kernel.SKETCH).view(np.uint8)
         self.log: Ints = np.empty(1 << 16, np.int64)
         self.firsts: Ints = np.empty(1024 * kernel.EXAMPLE_SLOTS, np.int64)
         self.examples: dict[tuple[int, int], Example] = {}
-        self.stack: Ints = np.zeros(64 * kernel.PROFILE_FRAME, np.int64)
+        self.frame: Ints = np.zeros(frames.FRAME_SLOTS, np.int64)
+        self.queue: Ints = np.zeros(256 * kernel.WAITING, np.int64)
         self.progress: Ints = np.zeros(kernel.AT_SLOTS, np.int64)
         self.progress[kernel.AT_NODES] = 1
         self._start_node(0, 0, 0)
@@ -85,8 +97,6 @@ class Builder:
         metadata = part.metadata
         found = collect_names(Spans(metadata.data, metadata.starts, metadata.ends, valid), self.names, status)
         state: Ints = np.zeros(frames.ROW_SLOTS, np.int64)
-        sketches = self.sketches.reshape(-1, kernel.SKETCH)[: self.count]
-        self.nodes.reshape(-1, kernel.NODE)[: self.count, kernel.FLOOR] = sketches.min(axis=1)
         row = 0
         while not status.any():
             row = kernels.profile.profile_rows(
@@ -106,9 +116,11 @@ class Builder:
                 self.sketches,
                 self.log,
                 self.firsts,
-                _KINDS,
+                _HEADERS,
                 _POWERS,
-                self.stack,
+                _MASKS,
+                self.frame,
+                self.queue,
                 self.progress,
                 status,
                 state,
@@ -117,19 +129,18 @@ class Builder:
             if need == codes.NEED_KEYS:
                 self._grow()
             elif need == codes.NEED_STACK:
-                self.stack = np.concatenate([self.stack, np.zeros(len(self.stack), np.int64)])
+                self.queue = np.concatenate([self.queue, np.zeros(len(self.queue), np.int64)])
             elif need == codes.NEED_TAPE:
                 self._read_log()
                 self._read_firsts(part, first_row)
             else:
                 break
         raise_first(status, first_row)
-        self._read_log()
         self._read_firsts(part, first_row)
 
     def _grow(self) -> None:
         size = 2 * len(self.nodes)
-        nodes, sketches = np.zeros(size, np.int64), np.zeros(size // kernel.NODE * kernel.SKETCH, np.uint8)
+        nodes, sketches = _aligned(size), _aligned(size // kernel.NODE * kernel.SKETCH // 8).view(np.uint8)
         nodes[: len(self.nodes)] = self.nodes
         sketches[: len(self.sketches)] = self.sketches
         self.nodes, self.sketches = nodes, sketches
@@ -162,7 +173,7 @@ class Builder:
     def _child(self, made: dict[tuple[int, int], int], parent: int, name: int) -> int:
         """The node of a name, or of elements, below another."""
         if (parent, name) not in made:
-            if (self.count + 2) * kernel.NODE > len(self.nodes) or 2 * (self.count + 2) > len(self.table):
+            if (self.count + 2) * kernel.NODE > len(self.nodes) or 2 * (self.count + 2) > len(self.table) // kernel.CHILD:
                 self._grow()
             node = made[parent, name] = self.count
             self._start_node(node, parent, name)
@@ -214,6 +225,7 @@ class Builder:
 
     def profile(self) -> Profile:
         """What was counted."""
+        self._read_log()
         table = self.nodes[: self.count * kernel.NODE].reshape(self.count, kernel.NODE)
         order, steps = self._in_order(table)
         numbers = np.empty((len(order), WIDTH), np.int64)
@@ -248,12 +260,14 @@ class Builder:
         """The nodes that were seen and their paths, in the order of the paths."""
         seen = np.flatnonzero(self._counts(table))
         numbers = table[seen, kernel.NAME]
-        octets = self.names.all()
+        # Those that have no name get the empty one, which is number 0.
+        names = self.names.some(np.maximum(numbers, 0))
+        parents = table[seen, kernel.PARENT].tolist()
         below: dict[int, list[tuple[int, bytes, int]]] = {}
-        for node, parent, number in zip(seen.tolist(), table[seen, kernel.PARENT].tolist(), numbers.tolist(), strict=True):
+        for node, parent, number, name in zip(seen.tolist(), parents, numbers.tolist(), names, strict=True):
             if node:
                 rank = 0 if number == kernel.NAME_ELEMENT else 2 if number == kernel.NAME_OTHERS else 1
-                below.setdefault(parent, []).append((rank, octets[number] if rank == 1 else b"", node))
+                below.setdefault(parent, []).append((rank, name, node))
         order: list[int] = []
         steps: list[Steps] = []
         waiting: list[tuple[int, Steps]] = [(0, ())] if len(seen) and seen[0] == 0 else []

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from varquet.kernels.source._bytes import (
     BASIC_OBJECT,
-    BASIC_PRIMITIVE,
     FRAME_COUNT,
     FRAME_ID_WIDTH,
     FRAME_IDS,
-    FRAME_KIND,
-    FRAME_NEXT,
+    FRAME_OFFSETS,
     FRAME_TOTAL,
     FRAME_VALUES,
+    FRAME_WIDTH,
     MAX_EXPANSION,
     ROW_OFFSET,
-    child_at,
     load_signed,
     open_container,
     scalar_size,
@@ -29,8 +27,10 @@ from varquet.kernels.source._bytes import (
 from varquet.kernels.source._codes import (
     BAD_EXPANSION,
     BAD_FIELD_ID,
+    BAD_OFFSET,
     BAD_VALUE_EMPTY,
     BAD_VALUE_LENGTH,
+    BAD_VALUE_TRUNCATED,
     NEED_KEYS,
     NEED_NOTHING,
     NEED_STACK,
@@ -56,7 +56,6 @@ from varquet.kernels.source.dialect import (
     kernel,
     leading_zeros,
     load64,
-    load_le,
     nogil,
     out_bytes,
     out_ints,
@@ -82,24 +81,19 @@ TYPE_ARRAY = 21
 TYPE_COUNT = 22
 
 # A node; what every value touches comes first. The smallest and largest of a type are numbers that sort like the values.
-# FIRST_CHILD and NEXT_CHILD are guesses: which child came first and which came after this one lately. FLOOR is what all registers
-# of the sketch have reached.
 NAME = 0
-NEXT_CHILD = 1
-BYTES = 2
-FLOOR = 3
-LAST_ROW = 4
-ROWS = 5
-PARENT = 6
-FIRST_CHILD = 7
+BYTES = 1
+LAST_ROW = 2
+ROWS = 3
+DIGITS = 4
+SCALE = 5
+ELEMENT_NODE = 6
+PARENT = 7
 CHILDREN = 8
-ELEMENT_NODE = 9
-OTHERS_NODE = 10
-SHORTEST = 11
-LONGEST = 12
-ITEMS = 13
-DIGITS = 14
-SCALE = 15
+OTHERS_NODE = 9
+SHORTEST = 10
+LONGEST = 11
+ITEMS = 12
 # Of each type: how many, the smallest, the largest, the first row.
 TYPES = 16
 TYPE_SLOTS = 4
@@ -126,27 +120,41 @@ EXAMPLE_AT = 3
 EXAMPLE_SIZE = 4
 EXAMPLE_SLOTS = 5
 
-# Where the kernel is.
+# Where the kernel is: containers wait in a queue, AT_WAITING of them so far in this row, of which AT_CONTAINER is being counted;
+# AT_CHILD is the next of its children, or -1 as long as it has not been counted itself.
 AT_NODES = 0
 AT_LOG = 1
 AT_EXAMPLES = 2
-AT_MODE = 3
-AT_BYTE = 4
-AT_LIMIT = 5
-AT_NODE = 6
-AT_DEPTH = 7
-AT_BUDGET = 8
-AT_NEED = 9
-AT_SLOTS = 10
+AT_WAITING = 3
+AT_CONTAINER = 4
+AT_CHILD = 5
+AT_BUDGET = 6
+AT_NEED = 7
+AT_SLOTS = 8
 
-MODE_ROW = 0
-MODE_VALUE = 1
-MODE_NEXT = 2
+# A container in the queue: its first byte, the end of what holds it, its node, and how many containers are around it. The first in
+# the queue is the row itself, even if it is a scalar.
+WAITING_AT = 0
+WAITING_END = 1
+WAITING_NODE = 2
+WAITING_DEPTH = 3
+WAITING = 4
 
-# A container on the stack: where its parts are, its node, and where the guess is which child comes next.
-FRAME_NODE = 9
-FRAME_BEFORE = 10
-PROFILE_FRAME = 11
+# The smallest container, which has no children. So much of a row's budget is spent on each one in the queue before it is opened, so
+# that the same bytes cannot wait there any number of times.
+LEAST_CONTAINER = 3
+
+# A slot of the table of children: the node of the parent and the name in one number, and the child; both are 0 in an empty one.
+CHILD_KEY = 0
+CHILD_NODE = 1
+CHILD = 2
+
+# What is known of a value by its first byte is one number: its type in the last bits, and its size, or 0 where that is not known.
+HEADER_BITS = 5
+HEADER_TYPE = 31
+
+# Where the mask is that leaves no byte of a word; the one that leaves k of them is k places behind it. On either side are eight more.
+NO_BYTES = 8
 
 
 @kernel
@@ -168,18 +176,20 @@ def new_node(nodes: OutInts, node: i64, parent: i64, name: i64) -> i64:
 
 
 @inlined
-def child_slot(nodes: InInts, table: InInts, slots: i64, parent: i64, name: i64) -> i64:
+def child_slot(table: InInts, slots: i64, key: u64) -> i64:
     """The slot of a child, or the empty one in which it would be."""
-    mixed: u64 = ((parent << 32) ^ name) & M64
     prime: u64 = 0x9E3779B97F4A7C15
-    slot: i64
-    mixed = (mixed * prime) & M64
-    slot = signed(mixed >> 20) & (slots - 1)
-    while table[slot] != 0:
-        if nodes[table[slot] * NODE + PARENT] == parent and nodes[table[slot] * NODE + NAME] == name:
-            return slot
+    # Only from bit 32 on the product depends on the parent.
+    slot: i64 = signed(((key * prime) & M64) >> 32) & (slots - 1)
+    number: i64 = signed(key)
+    while table[slot * CHILD + CHILD_KEY] != number and table[slot * CHILD + CHILD_KEY] != 0:
         slot = (slot + 1) & (slots - 1)
-    return slot
+    return slot * CHILD
+
+
+@inlined
+def child_key(parent: i64, name: i64) -> i64:
+    return (parent << 32) | name
 
 
 @inlined
@@ -228,20 +238,31 @@ def ordered_bits(bits: i64, width: i64) -> i64:
 
 
 @inlined
-def first_bytes(value: InBytes, at: i64, length: i64, whole: i64) -> u64:
-    """The first eight bytes of so many, or as many as there are, little-endian; `whole` bytes can be read."""
-    one: u64 = 1
+def first_bytes(value: InBytes, at: i64, length: i64) -> u64:
+    """The first eight bytes of so many, or as many as there are, little-endian, one by one."""
+    byte: u64
     word: u64 = 0
     k: i64
-    length = 8 if length > 8 else length
-    length = 0 if length < 0 else length
-    if at + 8 <= whole:
-        # Twice half the bits: a shift by all of them is undefined.
-        return load64(value, at) & ((((one << (4 * length)) << (4 * length)) - 1) & M64)
-    for k in range(length):
-        one = value[at + k]
-        word |= one << (8 * k)
+    for k in range(8 if length > 8 else length):
+        byte = value[at + k]
+        word |= byte << (8 * k)
     return word
+
+
+@inlined
+def load_masked(value: InBytes, at: i64, mask: i64, last_pair: i64) -> i64:
+    """The number that a mask of at most four bytes leaves of a word; two words can be read up to `last_pair`."""
+    number: i64 = 0
+    shift: i64 = 0
+    byte: i64
+    if at <= last_pair:
+        return signed(load64(value, at)) & mask
+    while mask >> shift:
+        byte = value[at]
+        number |= byte << shift
+        at += 1
+        shift += 8
+    return number
 
 
 @inlined
@@ -254,24 +275,26 @@ def note_range(nodes: OutInts, at: i64, kind: i64, number: i64) -> i64:
     return 0
 
 
-@kernel
+@inlined
 def note_decimal(nodes: OutInts, at: i64, kind: i64, value: InBytes, start: i64, size: i64, powers: InInts) -> i64:
     """Take a decimal into its node: its digits before the point and behind it, and the double that is near it into the range."""
     scale: i64 = value[start + 1]
     left: i64 = scale
-    digits: i64
+    most: i64 = nodes[at + DIGITS] + scale
     number: i64
     near: cython.double
     if kind == TYPE_DECIMAL16:
-        digits = wide_digits(load64(value, start + 2), load64(value, start + 10), powers)
+        number = wide_digits(load64(value, start + 2), load64(value, start + 10), powers)
+        if number > most:
+            nodes[at + DIGITS] = number - scale
         near = cython.cast(cython.double, signed(load64(value, start + 10))) * 1.8446744073709552e19
         near += cython.cast(cython.double, load64(value, start + 2))
     else:
         number = load_signed(value, start + 2, size - 2)
-        digits = digits_of((number if number >= 0 else -number) & M64, powers)
         near = cython.cast(cython.double, number)
-    if digits - scale > nodes[at + DIGITS]:
-        nodes[at + DIGITS] = digits - scale
+        # No number here has more than 19 digits.
+        if most < 19 and (number >= powers[most] or number <= -powers[most]):
+            nodes[at + DIGITS] = digits_of((number if number >= 0 else -number) & M64, powers) - scale
     if scale > nodes[at + SCALE]:
         nodes[at + SCALE] = scale
     while left > 18:
@@ -282,12 +305,12 @@ def note_decimal(nodes: OutInts, at: i64, kind: i64, value: InBytes, start: i64,
 
 
 @inlined
-def quick_hash(value: InBytes, at: i64, length: i64, word: u64, kind: i64, whole: i64) -> u64:
-    """A hash of a scalar whose first bytes are known; of long ones the first 48, the last eight and the length count."""
+def quick_hash(value: InBytes, at: i64, length: i64, word: u64, second_word: u64, kind: i64) -> u64:
+    """A hash of a scalar whose first two words are known; of long ones the first 48 bytes, the last eight and the length count."""
     first: u64 = 0x9E3779B97F4A7C15
     second: u64 = 0xE7037ED1A0B428DB
     about: u64 = (length << 5) | kind
-    mixed: u64 = mix(word ^ first ^ about, first_bytes(value, at + 8, length - 8, whole) ^ second)
+    mixed: u64 = mix(word ^ first ^ about, second_word ^ second)
     k: i64 = 16
     if length > 16:
         while k + 8 < length and k < 48:
@@ -298,40 +321,49 @@ def quick_hash(value: InBytes, at: i64, length: i64, word: u64, kind: i64, whole
 
 
 @inlined
-def note_sketch(sketches: OutBytes, node: i64, floor: i64, hashed: u64) -> i64:
+def note_sketch(sketches: OutBytes, node: i64, hashed: u64) -> i64:
     """Take a hash into a sketch: its first bits choose a register, which keeps the most zeros that followed them."""
-    register: i64
     one: u64 = 1
     zeros: i64 = leading_zeros(((hashed << SKETCH_BITS) & M64) | (one << (SKETCH_BITS - 1))) + 1
-    if zeros > floor:
-        register = node * SKETCH + signed(hashed >> (64 - SKETCH_BITS))
-        if sketches[register] < zeros:
-            sketches[register] = zeros
+    register: i64 = node * SKETCH + signed(hashed >> (64 - SKETCH_BITS))
+    if sketches[register] < zeros:
+        sketches[register] = zeros
     return 0
 
 
-@kernel
+@inlined
 def note_scalar(
-    nodes: OutInts, node: i64, kind: i64, value: InBytes, at: i64, size: i64, whole: i64, sketches: OutBytes, powers: InInts
+    nodes: OutInts,
+    node: i64,
+    kind: i64,
+    value: InBytes,
+    at: i64,
+    length: i64,
+    last_pair: i64,
+    sketches: OutBytes,
+    powers: InInts,
+    masks: InInts,
 ) -> i64:
-    """Take a scalar, whose bytes are known to be there, into the ranges and the sketch of its node."""
+    """Take a scalar, whose bytes behind its header are known to be there, into the ranges and the sketch of its node."""
     place: i64 = node * NODE
     number: i64
-    length: i64
     word: u64
+    second_word: u64
     if kind == TYPE_BOOLEAN:
-        note_range(nodes, place, kind, 1 if value[at] >> 2 == 1 else 0)
-        return note_sketch(sketches, node, nodes[place + FLOOR], quick_hash(value, at, 0, value[at], kind, whole))
-    length = size - 1
-    if kind == TYPE_BINARY or (kind == TYPE_STRING and value[at] & 3 == BASIC_PRIMITIVE):
-        length = size - 5
-    at += size - length
-    word = first_bytes(value, at, length, whole)
-    note_sketch(sketches, node, nodes[place + FLOOR], quick_hash(value, at, length, word, kind, whole))
+        note_range(nodes, place, kind, 1 if value[at - 1] >> 2 == 1 else 0)
+        return note_sketch(sketches, node, quick_hash(value, at, 0, value[at - 1], 0, kind))
+    if at <= last_pair:
+        number = NO_BYTES + (length if length < 16 else 16)
+        word = load64(value, at) & masks[number]
+        second_word = load64(value, at + 8) & masks[number - 8]
+    else:
+        word = first_bytes(value, at, length)
+        second_word = first_bytes(value, at + 8, length - 8)
+    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, kind))
     if kind == TYPE_STRING or kind == TYPE_BINARY or kind == TYPE_UUID:
         return note_range(nodes, place, kind, signed(reversed_bytes(word) ^ 0x8000000000000000))
     if kind >= TYPE_DECIMAL4 and kind <= TYPE_DECIMAL16:
-        return note_decimal(nodes, place, kind, value, at - 1, size, powers)
+        return note_decimal(nodes, place, kind, value, at - 1, length + 1, powers)
     number = signed((word << (64 - 8 * length)) & M64) >> (64 - 8 * length)
     # What is not a number has no place in a range.
     if kind == TYPE_DOUBLE:
@@ -342,16 +374,117 @@ def note_scalar(
 
 
 @kernel
-def note_example(examples: OutInts, progress: OutInts, node: i64, kind: i64, row: i64, at: i64, size: i64) -> i64:
-    """Remember where the first value of a type was."""
+def note_first(
+    nodes: OutInts,
+    examples: OutInts,
+    examples_size: i64,
+    progress: OutInts,
+    node: i64,
+    kind: i64,
+    number: i64,
+    row: i64,
+    at: i64,
+    size: i64,
+) -> i64:
+    """Remember where the first value of a type was; NEED_TAPE if there is no room for it."""
     place: i64 = progress[AT_EXAMPLES]
+    if place + EXAMPLE_SLOTS > examples_size:
+        return NEED_TAPE
     examples[place + EXAMPLE_NODE] = node
     examples[place + EXAMPLE_TYPE] = kind
     examples[place + EXAMPLE_ROW] = row
     examples[place + EXAMPLE_AT] = at
     examples[place + EXAMPLE_SIZE] = size
     progress[AT_EXAMPLES] = place + EXAMPLE_SLOTS
+    nodes[node * NODE + TYPES + TYPE_SLOTS * kind + TYPE_FIRST] = number
+    return NEED_NOTHING
+
+
+@inlined
+def note_value(nodes: OutInts, place: i64, kind: i64, size: i64, number: i64) -> i64:
+    """Count a value of this type and size in the row of this number."""
+    nodes[place + TYPES + TYPE_SLOTS * kind] += 1
+    nodes[place + BYTES] += size
+    if nodes[place + LAST_ROW] != number:
+        nodes[place + LAST_ROW] = number
+        nodes[place + ROWS] += 1
     return 0
+
+
+@inlined
+def note_length(nodes: OutInts, place: i64, length: i64) -> i64:
+    """Take the number of elements of an array into its node."""
+    if length < nodes[place + SHORTEST]:
+        nodes[place + SHORTEST] = length
+    if length > nodes[place + LONGEST]:
+        nodes[place + LONGEST] = length
+    nodes[place + ITEMS] += length
+    return 0
+
+
+@kernel
+def new_child(
+    nodes: OutInts,
+    nodes_size: i64,
+    table: OutInts,
+    slots: i64,
+    slot: i64,
+    parent: i64,
+    name: i64,
+    most_children: i64,
+    log: OutInts,
+    log_size: i64,
+    progress: OutInts,
+) -> i64:
+    """Make a node for a child that has none, or note it in the log and take that of the others; minus what is too small."""
+    node: i64 = progress[AT_NODES]
+    place: i64 = parent * NODE
+    if node + 2 > nodes_size // NODE or 2 * (node + 2) > slots:
+        return -NEED_KEYS
+    if name == NAME_ELEMENT:
+        nodes[place + ELEMENT_NODE] = node
+    elif nodes[place + CHILDREN] < most_children:
+        nodes[place + CHILDREN] += 1
+        table[slot + CHILD_KEY] = child_key(parent, name)
+        table[slot + CHILD_NODE] = node
+    else:
+        if progress[AT_LOG] + 2 > log_size:
+            return -NEED_TAPE
+        log[progress[AT_LOG]] = parent
+        log[progress[AT_LOG] + 1] = name
+        progress[AT_LOG] += 2
+        if nodes[place + OTHERS_NODE] != 0:
+            return nodes[place + OTHERS_NODE]
+        nodes[place + OTHERS_NODE] = node
+        name = NAME_OTHERS
+    progress[AT_NODES] += 1
+    return new_node(nodes, node, parent, name)
+
+
+@inlined
+def stop(progress: OutInts, waiting: i64, container: i64, child: i64, budget: i64, need: i64) -> i64:
+    """Keep where the kernel is within a row; what it needs."""
+    progress[AT_WAITING] = waiting
+    progress[AT_CONTAINER] = container
+    progress[AT_CHILD] = child
+    progress[AT_BUDGET] = budget
+    return need
+
+
+@inlined
+def fail(state: OutInts, offset: i64, code: i64) -> i64:
+    state[ROW_OFFSET] = offset
+    return code
+
+
+@inlined
+def wait(queue: OutInts, waiting: i64, at: i64, end: i64, node: i64, depth: i64) -> i64:
+    """Put a container, or a row, at the end of the queue; how many there are now."""
+    queue[waiting * WAITING + WAITING_AT] = at
+    queue[waiting * WAITING + WAITING_END] = end
+    queue[waiting * WAITING + WAITING_NODE] = node
+    queue[waiting * WAITING + WAITING_DEPTH] = depth
+    return waiting + 1
 
 
 @kernel
@@ -359,7 +492,7 @@ def profile_row(
     value: InBytes,
     start: i64,
     end: i64,
-    whole: i64,
+    last_pair: i64,
     names: InInts,
     names_at: i64,
     name_count: i64,
@@ -376,153 +509,157 @@ def profile_row(
     log_size: i64,
     examples: OutInts,
     examples_size: i64,
-    kinds: InInts,
+    headers: InInts,
     powers: InInts,
-    stack: OutInts,
-    stack_size: i64,
+    masks: InInts,
+    frame: OutInts,
+    queue: OutInts,
+    queue_size: i64,
     progress: OutInts,
     state: OutInts,
 ) -> i64:
-    """Count one row, from where it was left; 0, minus a code, or what is too small."""
-    mode: i64 = progress[AT_MODE]
-    at: i64 = progress[AT_BYTE]
-    limit: i64 = progress[AT_LIMIT]
-    node: i64 = progress[AT_NODE]
-    depth: i64 = progress[AT_DEPTH]
+    """Count one row, from where it was left; 0, minus a code, or what is too small.
+
+    Containers are counted in the order of their depth, and those of one depth in the order in which they come: values of one
+    path come in the order in which they are written.
+    """
+    waiting: i64 = progress[AT_WAITING]
+    container: i64 = progress[AT_CONTAINER]
+    child: i64 = progress[AT_CHILD]
     budget: i64 = progress[AT_BUDGET]
-    frame: i64
-    size: i64
-    kind: i64
-    place: i64
+    number: i64 = row_base + row
+    at: i64
+    limit: i64
+    parent: i64
+    depth: i64
+    basic: i64
+    count: i64
+    ids: i64
+    id_width: i64
+    id_mask: i64
+    offsets: i64
+    width: i64
+    mask: i64
+    first: i64
     name: i64
+    node: i64
+    place: i64
     slot: i64
-    guess: i64
-    if mode == MODE_ROW:
-        state[ROW_OFFSET] = 0
+    kind: i64
+    size: i64
+    head: i64
+    if waiting == 0:
         if start >= end:
-            return -BAD_VALUE_EMPTY
-        size = value_size(value, start, end, stack, 0)
+            return fail(state, 0, -BAD_VALUE_EMPTY)
+        size = value_size(value, start, end, frame, 0)
         if size < 0:
-            return size
+            return fail(state, 0, size)
         if start + size != end:
-            state[ROW_OFFSET] = size
-            return -BAD_VALUE_LENGTH
-        at = start
-        limit = end
-        node = 0
-        depth = 0
-        budget = MAX_EXPANSION * (end - start)
-        mode = MODE_VALUE
-    while True:
-        if mode == MODE_VALUE:
-            progress[AT_MODE] = MODE_VALUE
-            progress[AT_BYTE] = at
-            progress[AT_LIMIT] = limit
-            progress[AT_NODE] = node
-            progress[AT_DEPTH] = depth
-            progress[AT_BUDGET] = budget
-            state[ROW_OFFSET] = at - start
-            if (depth + 2) * PROFILE_FRAME > stack_size:
-                return NEED_STACK
-            if progress[AT_EXAMPLES] + EXAMPLE_SLOTS > examples_size:
-                return NEED_TAPE
-            place = node * NODE
-            kind = kinds[value[at]]
-            frame = depth * PROFILE_FRAME
-            if kind < TYPE_OBJECT:
-                size = scalar_size(value, at, limit)
-                if size < 0:
-                    return size
-                if kind != TYPE_NULL:
-                    note_scalar(nodes, node, kind, value, at, size, whole, sketches, powers)
-                nodes[place + BYTES] += size
-            else:
-                size = open_container(value, at, limit, stack, frame)
-                if size < 0:
-                    return size
-                stack[frame + FRAME_NODE] = node
-                stack[frame + FRAME_BEFORE] = place + FIRST_CHILD
-                nodes[place + BYTES] += size + stack[frame + FRAME_TOTAL]
+            return fail(state, size, -BAD_VALUE_LENGTH)
+        waiting = wait(queue, 0, start, end, 0, 0)
+        container = 0
+        child = -1
+        budget = MAX_EXPANSION * size - LEAST_CONTAINER
+    while container < waiting:
+        at = queue[container * WAITING + WAITING_AT]
+        limit = queue[container * WAITING + WAITING_END]
+        parent = queue[container * WAITING + WAITING_NODE]
+        depth = queue[container * WAITING + WAITING_DEPTH]
+        basic = value[at] & 3
+        count = 1
+        ids = at
+        id_width = 0
+        offsets = at
+        width = 0
+        first = at
+        if basic >= BASIC_OBJECT:
+            size = open_container(value, at, limit, frame, 0)
+            if size < 0:
+                return fail(state, at - start, size)
+            count = frame[FRAME_COUNT]
+            ids = frame[FRAME_IDS]
+            id_width = frame[FRAME_ID_WIDTH]
+            offsets = frame[FRAME_OFFSETS]
+            width = frame[FRAME_WIDTH]
+            first = frame[FRAME_VALUES]
+            limit = first + frame[FRAME_TOTAL]
+            if child < 0:
+                place = parent * NODE
+                kind = TYPE_OBJECT + basic - BASIC_OBJECT
+                if nodes[place + TYPES + TYPE_SLOTS * kind] == 0:
+                    if note_first(nodes, examples, examples_size, progress, parent, kind, number, row, at, limit - at) != NEED_NOTHING:
+                        return stop(progress, waiting, container, child, budget, NEED_TAPE)
+                note_value(nodes, place, kind, limit - at, number)
                 if kind == TYPE_ARRAY:
-                    if stack[frame + FRAME_COUNT] < nodes[place + SHORTEST]:
-                        nodes[place + SHORTEST] = stack[frame + FRAME_COUNT]
-                    if stack[frame + FRAME_COUNT] > nodes[place + LONGEST]:
-                        nodes[place + LONGEST] = stack[frame + FRAME_COUNT]
-                    nodes[place + ITEMS] += stack[frame + FRAME_COUNT]
+                    note_length(nodes, place, count)
+                budget -= size - LEAST_CONTAINER
+                if budget < 0:
+                    return fail(state, at - start, -BAD_EXPANSION)
                 # What is below names that share a node is nobody's, and nobody asks for what is very deep.
-                if nodes[place + NAME] != NAME_OTHERS and depth < most_depth:
-                    depth += 1
+                if nodes[place + NAME] == NAME_OTHERS or depth >= most_depth:
+                    count = 0
+        child = 0 if child < 0 else child
+        id_mask = masks[NO_BYTES + id_width]
+        mask = masks[NO_BYTES + width]
+        while child < count:
+            name = NAME_ELEMENT
+            slot = 0
+            if basic == BASIC_OBJECT:
+                name = load_masked(value, ids + child * id_width, id_mask, last_pair)
+                if name >= name_count:
+                    return fail(state, at - start, -BAD_FIELD_ID)
+                name = names[names_at + name]
+                slot = child_slot(table, slots, child_key(parent, name))
+                node = table[slot + CHILD_NODE]
+            else:
+                node = nodes[parent * NODE + ELEMENT_NODE]
+            if basic < BASIC_OBJECT:
+                node = parent
+            elif node == 0:
+                # If it stopped for want of these a little later, the child would come here twice, and twice into the log.
+                if progress[AT_EXAMPLES] + EXAMPLE_SLOTS > examples_size:
+                    return stop(progress, waiting, container, child, budget, NEED_TAPE)
+                if (waiting + 1) * WAITING > queue_size:
+                    return stop(progress, waiting, container, child, budget, NEED_STACK)
+                node = new_child(nodes, nodes_size, table, slots, slot, parent, name, most_children, log, log_size, progress)
+                if node < 0:
+                    return stop(progress, waiting, container, child, budget, -node)
+            size = load_masked(value, offsets + child * width, mask, last_pair)
+            if size >= limit - first:
+                return fail(state, at - start, -BAD_OFFSET)
+            at = first + size
+            kind = headers[value[at]]
+            size = kind >> HEADER_BITS
+            kind = kind & HEADER_TYPE
+            if kind >= TYPE_OBJECT:
+                if (waiting + 1) * WAITING > queue_size:
+                    return stop(progress, waiting, container, child, budget, NEED_STACK)
+                waiting = wait(queue, waiting, at, limit, node, depth + 1)
+                size = LEAST_CONTAINER
+            else:
+                head = 1
+                if size == 0:
+                    # Only strings and binary with a length of their own pass here.
+                    head = 5
+                    size = scalar_size(value, at, limit)
+                    if size < 0:
+                        return fail(state, at - start, size)
+                elif at + size > limit:
+                    return fail(state, at - start, -BAD_VALUE_TRUNCATED)
+                place = node * NODE
+                if nodes[place + TYPES + TYPE_SLOTS * kind] == 0:
+                    if note_first(nodes, examples, examples_size, progress, node, kind, number, row, at, size) != NEED_NOTHING:
+                        return stop(progress, waiting, container, child, budget, NEED_TAPE)
+                note_value(nodes, place, kind, size, number)
+                if kind != TYPE_NULL:
+                    note_scalar(nodes, node, kind, value, at + head, size - head, last_pair, sketches, powers, masks)
             budget -= size
             if budget < 0:
-                return -BAD_EXPANSION
-            if nodes[place + TYPES + TYPE_SLOTS * kind] == 0:
-                nodes[place + TYPES + TYPE_SLOTS * kind + TYPE_FIRST] = row_base + row
-                if kind >= TYPE_OBJECT:
-                    size += stack[frame + FRAME_TOTAL]
-                note_example(examples, progress, node, kind, row, at, size)
-            nodes[place + TYPES + TYPE_SLOTS * kind] += 1
-            if nodes[place + LAST_ROW] != row_base + row:
-                nodes[place + LAST_ROW] = row_base + row
-                nodes[place + ROWS] += 1
-            mode = MODE_NEXT
-        while depth > 0:
-            frame = (depth - 1) * PROFILE_FRAME
-            if stack[frame + FRAME_NEXT] < stack[frame + FRAME_COUNT]:
-                break
-            depth -= 1
-        if depth == 0:
-            return 0
-        progress[AT_MODE] = MODE_NEXT
-        progress[AT_DEPTH] = depth
-        progress[AT_BUDGET] = budget
-        node = stack[frame + FRAME_NODE]
-        place = node * NODE
-        if progress[AT_NODES] + 2 > nodes_size // NODE or 2 * (progress[AT_NODES] + 2) > slots:
-            return NEED_KEYS
-        if stack[frame + FRAME_KIND] == BASIC_OBJECT:
-            name = load_le(
-                value,
-                stack[frame + FRAME_IDS] + stack[frame + FRAME_NEXT] * stack[frame + FRAME_ID_WIDTH],
-                stack[frame + FRAME_ID_WIDTH],
-            )
-            if name >= name_count:
-                return -BAD_FIELD_ID
-            name = names[names_at + name]
-            guess = nodes[stack[frame + FRAME_BEFORE]]
-            slot = 0
-            if guess == 0 or nodes[guess * NODE + NAME] != name:
-                slot = child_slot(nodes, table, slots, node, name)
-                guess = table[slot]
-            if guess != 0:
-                nodes[stack[frame + FRAME_BEFORE]] = guess
-                stack[frame + FRAME_BEFORE] = guess * NODE + NEXT_CHILD
-                node = guess
-            elif nodes[place + CHILDREN] >= most_children:
-                if progress[AT_LOG] + 2 > log_size:
-                    return NEED_TAPE
-                log[progress[AT_LOG]] = node
-                log[progress[AT_LOG] + 1] = name
-                progress[AT_LOG] += 2
-                if nodes[place + OTHERS_NODE] == 0:
-                    nodes[place + OTHERS_NODE] = new_node(nodes, progress[AT_NODES], node, NAME_OTHERS)
-                    progress[AT_NODES] += 1
-                node = nodes[place + OTHERS_NODE]
-            else:
-                table[slot] = new_node(nodes, progress[AT_NODES], node, name)
-                progress[AT_NODES] += 1
-                nodes[place + CHILDREN] += 1
-                node = table[slot]
-        else:
-            if nodes[place + ELEMENT_NODE] == 0:
-                nodes[place + ELEMENT_NODE] = new_node(nodes, progress[AT_NODES], node, NAME_ELEMENT)
-                progress[AT_NODES] += 1
-            node = nodes[place + ELEMENT_NODE]
-        at = child_at(value, stack, frame, stack[frame + FRAME_NEXT])
-        if at < 0:
-            return at
-        limit = stack[frame + FRAME_VALUES] + stack[frame + FRAME_TOTAL]
-        stack[frame + FRAME_NEXT] += 1
-        mode = MODE_VALUE
+                return fail(state, at - start, -BAD_EXPANSION)
+            child += 1
+        container += 1
+        child = -1
+    return 0
 
 
 def profile_rows(
@@ -542,9 +679,11 @@ def profile_rows(
     sketches: OutBytesView,
     log: OutIntsView,
     examples: OutIntsView,
-    kinds: InIntsView,
+    headers: InIntsView,
     powers: InIntsView,
-    stack: OutIntsView,
+    masks: InIntsView,
+    frame: OutIntsView,
+    queue: OutIntsView,
     progress: OutIntsView,
     status: OutIntsView,
     state: OutIntsView,
@@ -552,12 +691,12 @@ def profile_rows(
     """Count rows `first` to `last` where valid; the row reached, with AT_NEED if it wants room to go on there.
 
     Field id f of row k has the name found[found_starts[k] + f]. Row numbers count from row_base. A row that is no Variant ends
-    it, with code | offset << 8 in its status; what was counted of it stays. Below `most_depth` nothing is counted. `kinds` has
-    the type of a value by its first byte.
+    it, with code | offset << 8 in its status; what was counted of it stays. Below `most_depth` nothing is counted.
     """
     row: i64 = first
     code: i64
-    whole: i64 = len(value)
+    # Where the last two whole words begin.
+    last_pair: i64 = len(value) - 16
     value_p: InBytes = in_bytes(value)
     value_offsets_p: InInts = in_ints(value_offsets)
     valid_p: InBytes = in_bytes(valid)
@@ -567,16 +706,18 @@ def profile_rows(
     nodes_p: OutInts = out_ints(nodes)
     nodes_size: i64 = len(nodes)
     table_p: OutInts = out_ints(table)
-    slots: i64 = len(table)
+    slots: i64 = len(table) // CHILD
     sketches_p: OutBytes = out_bytes(sketches)
     log_p: OutInts = out_ints(log)
     log_size: i64 = len(log)
     examples_p: OutInts = out_ints(examples)
     examples_size: i64 = len(examples)
-    kinds_p: InInts = in_ints(kinds)
+    headers_p: InInts = in_ints(headers)
     powers_p: InInts = in_ints(powers)
-    stack_p: OutInts = out_ints(stack)
-    stack_size: i64 = len(stack)
+    masks_p: InInts = in_ints(masks)
+    frame_p: OutInts = out_ints(frame)
+    queue_p: OutInts = out_ints(queue)
+    queue_size: i64 = len(queue)
     progress_p: OutInts = out_ints(progress)
     status_p: OutInts = out_ints(status)
     state_p: OutInts = out_ints(state)
@@ -588,7 +729,7 @@ def profile_rows(
                     value_p,
                     value_offsets_p[row],
                     value_offsets_p[row + 1],
-                    whole,
+                    last_pair,
                     found_p,
                     found_starts_p[row],
                     found_counts_p[row],
@@ -605,17 +746,19 @@ def profile_rows(
                     log_size,
                     examples_p,
                     examples_size,
-                    kinds_p,
+                    headers_p,
                     powers_p,
-                    stack_p,
-                    stack_size,
+                    masks_p,
+                    frame_p,
+                    queue_p,
+                    queue_size,
                     progress_p,
                     state_p,
                 )
                 if code > 0:
                     progress_p[AT_NEED] = code
                     break
-                progress_p[AT_MODE] = MODE_ROW
+                progress_p[AT_WAITING] = 0
                 if code < 0:
                     status_p[row] = -code | (state_p[ROW_OFFSET] << 8)
                     break
@@ -626,11 +769,16 @@ def profile_rows(
 def insert_nodes(nodes: InIntsView, table: OutIntsView, count: i64) -> i64:
     """Enter all nodes that have a name into an empty table that has grown."""
     node: i64
+    key: i64
+    slot: i64
     nodes_p: InInts = in_ints(nodes)
     table_p: OutInts = out_ints(table)
-    slots: i64 = len(table)
+    slots: i64 = len(table) // CHILD
     with nogil:
         for node in range(1, count):
             if nodes_p[node * NODE + NAME] > 0:
-                table_p[child_slot(nodes_p, table_p, slots, nodes_p[node * NODE + PARENT], nodes_p[node * NODE + NAME])] = node
+                key = child_key(nodes_p[node * NODE + PARENT], nodes_p[node * NODE + NAME])
+                slot = child_slot(table_p, slots, key)
+                table_p[slot + CHILD_KEY] = key
+                table_p[slot + CHILD_NODE] = node
     return 0
