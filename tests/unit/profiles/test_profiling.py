@@ -41,6 +41,15 @@ def test_what_is_known_of_a_path(column: pa.Array) -> None:
         found["$.c"]
 
 
+def test_containers_of_one_row_are_any_number_and_come_in_their_order() -> None:
+    many = [[k, {"a": k, "b": [k]}] for k in range(1_000)]
+    found = vq.profile(vq.parse_json(pa.array([json.dumps(many)])))
+    assert found["$[*]"].count == found["$[*][*].a"].count == found["$[*][*].b[*]"].count == 1_000
+    assert found["$[*][*].b"].array_lengths == (1, 1, 1_000)
+    assert (found["$[*][*]"].count, found["$[*][*]"].rows) == (2_000, 1)
+    assert [conflict.example for conflict in found.conflicts() if conflict.path == "$[*][*]"] == ["0", "128", '{"a":0,"b":[0]}']
+
+
 def test_bounds_sort_like_values() -> None:
     values = [-1.5, 2.5, 0.0, math.inf, -math.inf, math.nan, True, False, "b", "", b"\xff", b"\x00\x01"]
     rows = [vq.Variant.from_python(value) for value in values]
