@@ -140,9 +140,10 @@ WAITING_NODE = 2
 WAITING_DEPTH = 3
 WAITING = 4
 
-# The smallest container, which has no children. So much of a row's budget is spent on each one in the queue before it is opened, so
-# that the same bytes cannot wait there any number of times.
-LEAST_CONTAINER = 3
+# So much of a row's budget is spent on each container in the queue, which is the memory that it takes there: bytes that are in many
+# containers cannot make the queue larger than the budget. A container has three bytes at least, so that the budget of a row in which
+# every byte is in one place is never spent.
+COST_OF_WAITING = 32
 
 # A slot of the table of children: the node of the parent and the name in one number, and the child; both are 0 in an empty one.
 CHILD_KEY = 0
@@ -559,7 +560,7 @@ def profile_row(
         waiting = wait(queue, 0, start, end, 0, 0)
         container = 0
         child = -1
-        budget = MAX_EXPANSION * size - LEAST_CONTAINER
+        budget = MAX_EXPANSION * size
     while container < waiting:
         at = queue[container * WAITING + WAITING_AT]
         limit = queue[container * WAITING + WAITING_END]
@@ -592,7 +593,7 @@ def profile_row(
                 note_value(nodes, place, kind, limit - at, number)
                 if kind == TYPE_ARRAY:
                     note_length(nodes, place, count)
-                budget -= size - LEAST_CONTAINER
+                budget -= size
                 if budget < 0:
                     return fail(state, at - start, -BAD_EXPANSION)
                 # What is below names that share a node is nobody's, and nobody asks for what is very deep.
@@ -635,7 +636,7 @@ def profile_row(
                 if (waiting + 1) * WAITING > queue_size:
                     return stop(progress, waiting, container, child, budget, NEED_STACK)
                 waiting = wait(queue, waiting, at, limit, node, depth + 1)
-                size = LEAST_CONTAINER
+                size = COST_OF_WAITING
             else:
                 head = 1
                 if size == 0:
