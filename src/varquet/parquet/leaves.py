@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.levels import Place, places
 
-__all__ = ["VariantLeaves"]
+__all__ = ["VariantLeaves", "has_only_nulls"]
 
 _TEXT: Final = "STRING"
 _BINARY: Final = "BYTE_ARRAY"
@@ -49,7 +49,7 @@ class VariantLeaves:
             for column in self.root.children
             if column.element.name in names
             for leaf in range(column.first_leaf, column.end_leaf)
-            if leaf not in self.residuals or not _is_empty(about.column(leaf))
+            if leaf not in self.residuals or not _is_empty_residual(about.column(leaf))
         ]
 
     def repeating_texts(self) -> list[str]:
@@ -81,13 +81,15 @@ def _below(place: Place) -> Iterator[Place]:
         waiting += place.children
 
 
-def _is_empty(chunk: pq.ColumnChunkMetaData) -> bool:
-    """Whether a residual is null throughout a row group; where nulls of groups are not counted, there are more, never fewer."""
-    # In a damaged footer it may have another type than in the schema, and pyarrow aborts when it compares the two.
-    if chunk.physical_type != _BINARY:
-        return False
+def has_only_nulls(chunk: pq.ColumnChunkMetaData) -> bool:
+    """Whether statistics say so; writers that do not count the nulls of groups around a column count too few, never too many."""
     statistics = chunk.statistics
     return bool(statistics is not None and statistics.has_null_count and statistics.null_count == chunk.num_values)
+
+
+def _is_empty_residual(chunk: pq.ColumnChunkMetaData) -> bool:
+    # In a damaged footer it may have another type than in the schema, and pyarrow aborts when it compares the two.
+    return chunk.physical_type == _BINARY and has_only_nulls(chunk)
 
 
 def _has_small_dictionary(chunk: pq.ColumnChunkMetaData) -> bool:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from varquet.layouts.casts import is_wider_decimal
+from varquet.parquet.leaves import has_only_nulls
 from varquet.queries.access import Access
 from varquet.queries.outcomes import ANYTHING, Bounds
 
@@ -37,11 +38,7 @@ def bounds_of_constant(value: Any) -> Bounds:
 
 def holds_nothing(group: pq.RowGroupMetaData, leaf: int | None) -> bool:
     """Whether it is certain that a leaf column of a row group holds nothing but nulls."""
-    if leaf is None:
-        return True
-    chunk = group.column(leaf)
-    statistics = chunk.statistics
-    return statistics is not None and statistics.has_null_count and statistics.null_count == chunk.num_values
+    return leaf is None or has_only_nulls(group.column(leaf))
 
 
 def adds_nothing(group: pq.RowGroupMetaData, access: Access, target: pa.DataType | None) -> bool:
