@@ -10,6 +10,8 @@ The result is what pyarrow alone would have written.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from varquet.errors import ParquetError
 from varquet.parquet.footer import MAGIC, Footer, read_footer, with_tail
 from varquet.parquet.footer_fields import (
     CHUNK_COLUMN_INDEX,
@@ -42,15 +43,28 @@ __all__ = ["EncodedGroup", "RowGroupFile", "encode_group"]
 
 
 @dataclass(frozen=True, slots=True)
+class EncodedChunk:
+    """A column chunk of a row group, and its page indexes, if it has them."""
+
+    about: Struct
+    metadata: Struct
+    column_index: bytes | None
+    offset_index: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class EncodedGroup:
     """The row group of a file in memory that has no other; or none, if the table had no rows."""
 
-    rows: int
     pages: memoryview
-    column_indexes: list[bytes | None]
-    """Of each column chunk, or None; like offset_indexes."""
-    offset_indexes: list[bytes | None]
     footer: Footer
+    about: Struct | None
+    chunks: list[EncodedChunk]
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.footer.num_rows
 
 
 def encode_group(table: pa.Table, options: dict[str, Any]) -> EncodedGroup:
@@ -62,19 +76,29 @@ def encode_group(table: pa.Table, options: dict[str, Any]) -> EncodedGroup:
     made = sink.getvalue()
     data = memoryview(made)
     footer = read_footer(pa.BufferReader(made))
-    chunks = [chunk for group in footer.whole.structs(ROW_GROUPS) for chunk in group.structs(GROUP_COLUMNS)]
-    column_indexes = [_span(chunk, CHUNK_COLUMN_INDEX, CHUNK_COLUMN_INDEX_LENGTH) for chunk in chunks]
-    offset_indexes = [_span(chunk, CHUNK_OFFSET_INDEX, CHUNK_OFFSET_INDEX_LENGTH) for chunk in chunks]
-    behind = min(
-        (span.start for span in (*column_indexes, *offset_indexes) if span is not None), default=len(data) - len(with_tail(footer.data))
-    )
-    return EncodedGroup(
-        table.num_rows,
-        data[len(MAGIC) : behind],
-        [None if span is None else bytes(data[span]) for span in column_indexes],
-        [None if span is None else bytes(data[span]) for span in offset_indexes],
-        footer,
-    )
+    about = next(footer.whole.structs(ROW_GROUPS), None)
+    found = [] if about is None else list(about.structs(GROUP_COLUMNS))
+    column_indexes = [_span(chunk, CHUNK_COLUMN_INDEX, CHUNK_COLUMN_INDEX_LENGTH) for chunk in found]
+    offset_indexes = [_span(chunk, CHUNK_OFFSET_INDEX, CHUNK_OFFSET_INDEX_LENGTH) for chunk in found]
+    starts = (span.start for span in (*column_indexes, *offset_indexes) if span is not None)
+    behind = min(starts, default=len(data) - len(with_tail(footer.data)))
+    chunks = [
+        EncodedChunk(
+            chunk,
+            _metadata(chunk),
+            None if column_index is None else bytes(data[column_index]),
+            None if offset_index is None else bytes(data[offset_index]),
+        )
+        for chunk, column_index, offset_index in zip(found, column_indexes, offset_indexes, strict=True)
+    ]
+    return EncodedGroup(data[len(MAGIC) : behind], footer, about, chunks)
+
+
+def _metadata(chunk: Struct) -> Struct:
+    metadata = chunk.struct(CHUNK_METADATA)
+    # pyarrow has just written it.
+    assert metadata is not None
+    return metadata
 
 
 class RowGroupFile:
@@ -84,36 +108,32 @@ class RowGroupFile:
         self.file = path.open("wb")
         self.file.write(MAGIC)
         self.size = len(MAGIC)
-        self.groups: list[tuple[EncodedGroup, int]] = []
-        """Each row group, and how far its pages have moved."""
+        self.groups: list[_MovedGroup] = []
 
     def add(self, group: EncodedGroup) -> None:
         """Append a row group."""
-        moved = self.size - len(MAGIC)
+        self.groups.append(_MovedGroup(group, self.size - len(MAGIC)))
         self._append(group.pages)
-        # The pages are in the file, and need no memory any more.
-        self.groups.append((EncodedGroup(group.rows, memoryview(b""), group.column_indexes, group.offset_indexes, group.footer), moved))
 
-    def close(self) -> None:
-        """Write page indexes and footer."""
+    def close(self, patch: Callable[[bytes], bytes] = lambda footer: footer) -> None:
+        """Write page indexes and footer, of which `patch` makes what is written."""
         with self.file:
-            column_indexes = [[self._place(index) for index in group.column_indexes] for group, _ in self.groups]
-            offset_indexes = [
-                [self._place(None if index is None else _moved_offset_index(index, by)) for index in group.offset_indexes]
-                for group, by in self.groups
-            ]
+            column_indexes = [[self._place(chunk.column_index) for chunk in group.chunks] for group in self.groups]
+            offset_indexes = [[self._place(index) for index in group.offset_indexes] for group in self.groups]
             made = [
-                _moved_group(group, by, *indexes)
-                for (group, by), *indexes in zip(self.groups, column_indexes, offset_indexes, strict=True)
-                if group.rows
+                group.moved(*indexes)
+                for group, *indexes in zip(self.groups, column_indexes, offset_indexes, strict=True)
+                if group.about is not None
             ]
-            whole = self.groups[0][0].footer.whole
-            rows = sum(group.rows for group, _ in self.groups)
+            whole = self.groups[0].footer.whole
+            rows = sum(group.footer.num_rows for group in self.groups)
             edits = [
                 whole.edit(NUM_ROWS, I64, integer(rows)),
                 whole.edit(ROW_GROUPS, LIST, list_header(STRUCT, len(made)) + b"".join(made)),
             ]
-            self._append(with_tail(apply(whole.data, edits)))
+            self._append(with_tail(patch(apply(whole.data, edits))))
+            self.file.flush()
+            os.fsync(self.file.fileno())
 
     def abort(self) -> None:
         """Leave the file as it is, which is not a Parquet file."""
@@ -141,24 +161,28 @@ def _moved_offset_index(index: bytes, by: int) -> bytes:
     return apply(index, edits)
 
 
-def _moved_group(
-    group: EncodedGroup, by: int, column_indexes: list[tuple[int, int] | None], offset_indexes: list[tuple[int, int] | None]
-) -> bytes:
-    """A row group as the footer of the whole file has it."""
-    (found,) = group.footer.whole.structs(ROW_GROUPS)
-    edits = _moved(found, by, GROUP_FILE_OFFSET)
-    for chunk, column_index, offset_index in zip(found.structs(GROUP_COLUMNS), column_indexes, offset_indexes, strict=True):
-        metadata = chunk.struct(CHUNK_METADATA)
-        if metadata is None:
-            raise ParquetError("expected metadata with each column chunk, got none", offset=chunk.start)
-        edits += _moved(chunk, by, CHUNK_FILE_OFFSET)
-        edits += _moved(metadata, by, META_DATA_PAGE, META_INDEX_PAGE, META_DICTIONARY_PAGE)
-        if column_index is not None:
-            edits.append(chunk.edit(CHUNK_COLUMN_INDEX, I64, integer(column_index[0])))
-        if offset_index is not None:
-            edits.append(chunk.edit(CHUNK_OFFSET_INDEX, I64, integer(offset_index[0])))
-            edits.append(chunk.edit(CHUNK_OFFSET_INDEX_LENGTH, I32, integer(offset_index[1])))
-    return apply(found.data[: found.end], edits)[found.start :]
+class _MovedGroup:
+    """A row group of the whole file; its pages, which are in there, are forgotten."""
+
+    def __init__(self, group: EncodedGroup, by: int) -> None:
+        """`by` is how far its pages have moved."""
+        self.footer, self.about, self.chunks = group.footer, group.about, group.chunks
+        self.by = by
+        self.offset_indexes = [None if chunk.offset_index is None else _moved_offset_index(chunk.offset_index, by) for chunk in self.chunks]
+
+    def moved(self, column_indexes: list[tuple[int, int] | None], offset_indexes: list[tuple[int, int] | None]) -> bytes:
+        """The row group as the footer of the whole file has it, its page indexes being in these places."""
+        assert self.about is not None
+        edits = _moved(self.about, self.by, GROUP_FILE_OFFSET)
+        for chunk, column_index, offset_index in zip(self.chunks, column_indexes, offset_indexes, strict=True):
+            edits += _moved(chunk.about, self.by, CHUNK_FILE_OFFSET)
+            edits += _moved(chunk.metadata, self.by, META_DATA_PAGE, META_INDEX_PAGE, META_DICTIONARY_PAGE)
+            if column_index is not None:
+                edits.append(chunk.about.edit(CHUNK_COLUMN_INDEX, I64, integer(column_index[0])))
+            if offset_index is not None:
+                edits.append(chunk.about.edit(CHUNK_OFFSET_INDEX, I64, integer(offset_index[0])))
+                edits.append(chunk.about.edit(CHUNK_OFFSET_INDEX_LENGTH, I32, integer(offset_index[1])))
+        return apply(self.about.data[: self.about.end], edits)[self.about.start :]
 
 
 def _moved(struct: Struct, by: int, *fields: int) -> list[Edit]:

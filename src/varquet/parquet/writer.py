@@ -27,7 +27,7 @@ from varquet.layouts.map_keys import MapKeysLike, sidecar_name
 from varquet.layouts.shredding import LayoutName, shred, shredded_type
 from varquet.parquet.encodings import Encodings, choose_encodings
 from varquet.parquet.files import DataFile
-from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, patch_file
+from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, annotate
 from varquet.parquet.maps import MapPositionError, Maps, plan_maps, recorded_maps, split_columns, split_schema
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
@@ -368,10 +368,9 @@ class FileWriter:
         try:
             self.finish()
             assert self.file is not None
-            self.file.close()
             # The VARIANT annotation promises the standard's layout; columns in another one are found by what is recorded.
             paths = [parquet_path(self.schema, position) for position in self.shredded] if self.layout == "parquet" else []
-            patch_file(self.temporary, paths, key_values=self._recorded())
+            self.file.close(lambda footer: annotate(footer, paths, key_values=self._recorded()))
             os.replace(self.temporary, self.path)
         except BaseException:
             self.abort()
