@@ -211,7 +211,7 @@ class FileWriter:
         self.waiting_rows = 0
         self.waiting_bytes = 0
         self.encodings: Future[Encodings] | None = None
-        """Chosen by the first row group."""
+        """Chosen by whoever encodes the first row group."""
         self.encoding: deque[Future[EncodedGroup]] = deque()
         self.file: RowGroupFile | None = None
         self.temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.tmp")
@@ -288,14 +288,22 @@ class FileWriter:
         self.waiting = rest.to_batches()
         self.waiting_rows = rest.num_rows
         self.waiting_bytes = rest.nbytes if rest.num_rows else 0
+        is_first = self.encodings is None
         if self.encodings is None:
-            # Tasks begin in their order: whoever waits for this one waits for a task that has begun.
-            self.encodings = self.workers.submit(lambda: choose_encodings(_with_one_dictionary(group)))
-        self.encoding.append(self.workers.submit(self._encode, group, self.encodings))
+            self.encodings = Future()
+        # Tasks begin in their order: whoever waits for the encodings waits for a task that has begun.
+        self.encoding.append(self.workers.submit(self._encode, group, self.encodings, is_first))
         while self.encoding and (len(self.encoding) > self.threads or self.encoding[0].done()):
             self._append()
 
-    def _encode(self, group: pa.Table, encodings: Future[Encodings]) -> EncodedGroup:
+    def _encode(self, group: pa.Table, encodings: Future[Encodings], is_first: bool) -> EncodedGroup:
+        group = _with_one_dictionary(group)
+        if is_first:
+            try:
+                encodings.set_result(choose_encodings(group))
+            except BaseException as error:
+                encodings.set_exception(error)
+                raise
         chosen = encodings.result()
         options = {
             "version": "2.6",
@@ -307,7 +315,7 @@ class FileWriter:
             "write_batch_size": WRITE_BATCH_ROWS,
             **self.options,
         }
-        return encode_group(_with_one_dictionary(group), options)
+        return encode_group(group, options)
 
     def _append(self) -> None:
         """Put the oldest row group that is being encoded into the file."""
