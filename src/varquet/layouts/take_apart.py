@@ -10,6 +10,7 @@ from varquet.columns.arrow import Flat, VariantSlice, nothing
 from varquet.columns.findings import raise_first
 from varquet.columns.output import Output
 from varquet.columns.reading import Scratch
+from varquet.columns.sizes import SIZES
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import shred as kernel
@@ -21,6 +22,11 @@ __all__ = ["take_apart"]
 
 _NO_BYTES = np.zeros(0, np.uint8)
 _INT32_MAX = (1 << 31) - 1
+
+
+def _bytes_between(starts: Ints, ends: Ints) -> int:
+    """How many bytes instances have; a missing one has the same number for both."""
+    return int(ends.sum()) - int(starts.sum())
 
 
 class _Column:
@@ -98,13 +104,10 @@ class _Column:
         """The whole bytes of the instances that did not fit."""
         if counts[kernel.COUNT_LEFT] == 0:
             return nothing(len(starts))
-        left = outcome == kernel.IS_RESIDUAL
-        starts = np.where(left, starts, -1)
-        ends = np.where(left, ends, -1)
-        out = np.empty(int(counts[kernel.COUNT_LEFT_BYTES]), np.uint8)
-        offsets = np.zeros(len(starts) + 1, np.int64)
-        kernels.extract.gather_rows(self.data, starts, ends, len(starts), out, offsets)
-        return Flat(out, offsets, left.view(np.uint8))
+        out = Output(int(counts[kernel.COUNT_LEFT_BYTES]) + frames.COPIED_AT_ONCE)
+        offsets, valid = np.empty(len(starts) + 1, np.int64), np.empty(len(starts), np.uint8)
+        used = kernels.shred.gather_left(self.data, starts, ends, outcome, len(starts), out.bytes, offsets, valid)
+        return Flat(np.frombuffer(out.finish(used), np.uint8), offsets, valid)
 
     def primitive(self, part: Part, starts: Ints, ends: Ints) -> None:
         assert part.schema.type is not None
@@ -114,7 +117,7 @@ class _Column:
         counts = self.memory.ints(kernel.COUNT_SLOTS)
         bits = np.zeros(-(-count // 8), np.uint8)
         if kind.is_text:
-            room = int(np.sum(ends - starts)) + 16
+            room = _bytes_between(starts, ends) + frames.COPIED_AT_ONCE
             out = Output(room)
             width = 4 if room <= _INT32_MAX else 8
             offsets = np.empty(width * (count + 1), np.uint8)
@@ -174,12 +177,12 @@ class _Column:
         children = np.full(max(1, len(self.names.number)), -1, np.int64)
         for place, (name, _) in enumerate(fields):
             children[self.names.number[name]] = place
-        child_starts = self.memory.filled(len(fields) * count, -1)
-        child_ends = self.memory.filled(len(fields) * count, -1)
+        child_starts, child_ends = self.memory.ints(len(fields) * count), self.memory.ints(len(fields) * count)
+        seen = self.memory.filled(len(fields), -1)
         outcome = self.memory.bytes(count)
         offsets = np.zeros(count + 1, np.int64)
         scratch = Scratch()
-        residual = Output(int(np.sum(ends - starts)) // 4 + 256)
+        residual = Output(_bytes_between(starts, ends) // 4 + 256)
 
         def call(instance: int) -> int:
             return int(
@@ -190,12 +193,14 @@ class _Column:
                     part.rows,
                     instance,
                     count,
+                    SIZES,
                     self.found_starts,
                     self.found_counts,
                     self.found,
                     children,
                     child_starts,
                     child_ends,
+                    seen,
                     outcome,
                     residual.bytes,
                     offsets,
@@ -208,7 +213,7 @@ class _Column:
 
         scratch.run(count, call, lambda: residual.grow(int(scratch.state[frames.ROW_OUT])))
         part.present = (outcome == kernel.IS_TYPED).view(np.uint8)
-        part.value = Flat(np.frombuffer(residual.finish(int(offsets[-1])), np.uint8), offsets, (np.diff(offsets) > 0).view(np.uint8))
+        part.value = Flat(np.frombuffer(residual.finish(int(offsets[-1])), np.uint8), offsets, (offsets[1:] > offsets[:-1]).view(np.uint8))
         below: list[tuple[Part, Ints, Ints]] = []
         for place, (name, schema) in enumerate(fields):
             child = Part(schema, part.rows)

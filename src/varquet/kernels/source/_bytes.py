@@ -24,7 +24,23 @@ from varquet.kernels.source._codes import (
     BAD_VALUE_TRUNCATED,
 )
 from varquet.kernels.source._unicode import is_utf8
-from varquet.kernels.source.dialect import M64, InBytes, InInts, OutInts, i64, inlined, kernel, load64, load_le, same_bytes, signed, u64
+from varquet.kernels.source.dialect import (
+    M64,
+    InBytes,
+    InInts,
+    OutBytes,
+    OutInts,
+    copy_bytes,
+    i64,
+    inlined,
+    kernel,
+    load64,
+    load_le,
+    same_bytes,
+    signed,
+    store64,
+    u64,
+)
 
 BASIC_PRIMITIVE = 0
 BASIC_SHORT_STRING = 1
@@ -33,6 +49,9 @@ BASIC_ARRAY = 3
 
 # A value may use the same bytes for several children, but not to become more than this many times its own size.
 MAX_EXPANSION = 16
+
+# Short pieces are copied by so many bytes, or half of them, whatever their size: there must be room for that behind them.
+COPIED_AT_ONCE = 32
 
 # A dictionary.
 DICT_COUNT = 0
@@ -357,3 +376,17 @@ def width_of(number: i64) -> i64:
     if number < 16777216:
         return 3
     return 4
+
+
+@inlined
+def copy_value(out: OutBytes, to: i64, source: InBytes, at: i64, size: i64, source_size: i64) -> i64:
+    """Copy bytes to where up to COPIED_AT_ONCE may be written; most are so few that a call of memcpy takes longer."""
+    if size <= COPIED_AT_ONCE and at + COPIED_AT_ONCE <= source_size:
+        store64(out, to, load64(source, at))
+        store64(out, to + 8, load64(source, at + 8))
+        if size > 16:
+            store64(out, to + 16, load64(source, at + 16))
+            store64(out, to + 24, load64(source, at + 24))
+    else:
+        copy_bytes(out, to, source, at, size)
+    return to + size

@@ -15,7 +15,7 @@ such rows are sized again. Values are laid out in the order of the text; ids and
 
 from __future__ import annotations
 
-from varquet.kernels.source._bytes import width_of
+from varquet.kernels.source._bytes import copy_value, width_of
 from varquet.kernels.source._sorting import sort_ints
 from varquet.kernels.source.dialect import (
     InBytes,
@@ -26,7 +26,6 @@ from varquet.kernels.source.dialect import (
     i64,
     inlined,
     kernel,
-    load64,
     store64,
     store_le,
     trailing_zeros,
@@ -181,14 +180,8 @@ def write_row(
                 out += 5
             if kind == KIND_UNESCAPED:
                 copy_bytes(value, out, unescaped, start, length)
-            elif length <= 32 and start + 32 <= data_size:
-                store64(value, out, load64(data, start))
-                store64(value, out + 8, load64(data, start + 8))
-                if length > 16:
-                    store64(value, out + 16, load64(data, start + 16))
-                    store64(value, out + 24, load64(data, start + 24))
             else:
-                copy_bytes(value, out, data, start, length)
+                copy_value(value, out, data, start, length, data_size)
             out += length
         elif kind == KIND_INTEGER:
             length = tape[node + 3]

@@ -12,17 +12,21 @@ from varquet.kernels.source._bytes import (
     BASIC_ARRAY,
     BASIC_OBJECT,
     BASIC_SHORT_STRING,
+    COPIED_AT_ONCE,
     DICT_COUNT,
     FRAME_COUNT,
     FRAME_ID_WIDTH,
     FRAME_IDS,
+    FRAME_OFFSETS,
     FRAME_TOTAL,
     FRAME_VALUES,
+    FRAME_WIDTH,
     MAX_EXPANSION,
     ROW_DICT,
     ROW_NEED,
     ROW_OUT,
     child_at,
+    copy_value,
     load_signed,
     open_container,
     open_dictionary,
@@ -34,7 +38,9 @@ from varquet.kernels.source._codes import (
     BAD_DUPLICATE_NAME,
     BAD_EXPANSION,
     BAD_FIELD_ID,
+    BAD_OFFSET,
     BAD_STRING_UTF8,
+    BAD_VALUE_TRUNCATED,
     NEED_NOTHING,
     NEED_STACK,
     NEED_VALUE,
@@ -167,8 +173,10 @@ def match_rows(
 @kernel
 def split_object(
     value: InBytes,
+    value_bytes: i64,
     at: i64,
     end: i64,
+    sizes: InInts,
     found: InInts,
     found_start: i64,
     found_count: i64,
@@ -177,6 +185,7 @@ def split_object(
     instances: i64,
     child_starts: OutInts,
     child_ends: OutInts,
+    seen: OutInts,
     others: OutInts,
     others_size: i64,
     residual: OutBytes,
@@ -190,8 +199,12 @@ def split_object(
     """
     code: i64 = open_container(value, at, end, frame, 0)
     count: i64
+    ids: i64
+    id_width: i64
+    offsets: i64
     width: i64
-    limit: i64
+    values: i64
+    values_size: i64
     field: i64
     child: i64
     k: i64
@@ -205,25 +218,35 @@ def split_object(
     if code < 0:
         return code
     count = frame[FRAME_COUNT]
-    width = frame[FRAME_ID_WIDTH]
-    limit = frame[FRAME_VALUES] + frame[FRAME_TOTAL]
+    ids = frame[FRAME_IDS]
+    id_width = frame[FRAME_ID_WIDTH]
+    offsets = frame[FRAME_OFFSETS]
+    width = frame[FRAME_WIDTH]
+    values = frame[FRAME_VALUES]
+    values_size = frame[FRAME_TOTAL]
     for k in range(count):
-        field = load_le(value, frame[FRAME_IDS] + k * width, width)
+        field = value[ids + k] if id_width == 1 else load_le(value, ids + k * id_width, id_width)
         if field >= found_count:
             return -BAD_FIELD_ID
-        place = child_at(value, frame, 0, k)
-        if place < 0:
-            return place
-        size = value_size(value, place, limit, frame, 16)
-        if size < 0:
-            return size
+        place = value[offsets + k] if width == 1 else load_le(value, offsets + k * width, width)
+        if place >= values_size:
+            return -BAD_OFFSET
+        size = sizes[value[values + place]]
+        if size == 0:
+            size = value_size(value, values + place, values + values_size, frame, 16)
+            if size < 0:
+                return size
+        elif place + size > values_size:
+            return -BAD_VALUE_TRUNCATED
+        place += values
         child = found[found_start + field]
         if child >= 0:
             child = children[child]
         if child >= 0:
-            child = child * instances + instance
-            if child_starts[child] >= 0:
+            if seen[child] == instance:
                 return -BAD_DUPLICATE_NAME
+            seen[child] = instance
+            child = child * instances + instance
             child_starts[child] = place
             child_ends[child] = place + size
         else:
@@ -240,7 +263,7 @@ def split_object(
                 return -BAD_EXPANSION
     if rest == 0:
         return to
-    if to + OBJECT_ROOM + rest * 8 + total > residual_size:
+    if to + OBJECT_ROOM + rest * 8 + total + COPIED_AT_ONCE > residual_size:
         return -1000 - NEED_VALUE
     width = width_of(total)
     widest = width_of(widest)
@@ -263,8 +286,7 @@ def split_object(
     store_le(residual, to, size, width)
     to += width
     for k in range(rest):
-        copy_bytes(residual, to, value, others[3 * k + 1], others[3 * k + 2])
-        to += others[3 * k + 2]
+        to = copy_value(residual, to, value, others[3 * k + 1], others[3 * k + 2], value_bytes)
     return to
 
 
@@ -275,12 +297,14 @@ def split_objects(
     rows: InIntsView,
     first: i64,
     last: i64,
+    sizes: InIntsView,
     found_starts: InIntsView,
     found_counts: InIntsView,
     found: InIntsView,
     children: InIntsView,
     child_starts: OutIntsView,
     child_ends: OutIntsView,
+    seen: OutIntsView,
     outcome: OutBytesView,
     residual: OutBytesView,
     residual_offsets: OutIntsView,
@@ -291,9 +315,10 @@ def split_objects(
 ) -> i64:
     """Split the objects among instances `first` to `last`; the instance reached.
 
-    children[n] is the place of the schema's name n among this node's fields, or -1. child_starts has one stretch of all
-    instances for each field, all -1 before. outcome is IS_TYPED for an object; residual bytes k, if any, end at
-    residual_offsets[k + 1] (a value that is no object is in it as a whole). status is by row.
+    sizes[b] is the size of a value whose first byte is b, or 0 where that does not tell. children[n] is the place of the schema's
+    name n among this node's fields, or -1. child_starts has one stretch of all instances for each field, and seen[f] the last instance
+    that has field f, -1 before. outcome is IS_TYPED for an object; residual bytes k, if any, end at residual_offsets[k + 1] (a value
+    that is no object is in it as a whole). status is by row.
     """
     instance: i64 = first
     instances: i64 = len(starts)
@@ -301,16 +326,20 @@ def split_objects(
     at: i64
     code: i64
     value_p: InBytes = in_bytes(value)
+    value_bytes: i64 = len(value)
     starts_p: InInts = in_ints(starts)
     ends_p: InInts = in_ints(ends)
     rows_p: InInts = in_ints(rows)
+    sizes_p: InInts = in_ints(sizes)
     found_starts_p: InInts = in_ints(found_starts)
     found_counts_p: InInts = in_ints(found_counts)
     found_p: InInts = in_ints(found)
     children_p: InInts = in_ints(children)
     child_starts_p: OutInts = out_ints(child_starts)
-    all_children: i64 = len(child_starts)
     child_ends_p: OutInts = out_ints(child_ends)
+    seen_p: OutInts = out_ints(seen)
+    fields: i64 = len(seen)
+    field: i64
     outcome_p: OutBytes = out_bytes(outcome)
     residual_p: OutBytes = out_bytes(residual)
     residual_size: i64 = len(residual)
@@ -332,8 +361,10 @@ def split_objects(
                 if value_p[at] & 3 == BASIC_OBJECT:
                     code = split_object(
                         value_p,
+                        value_bytes,
                         at,
                         ends_p[instance],
+                        sizes_p,
                         found_p,
                         found_starts_p[row],
                         found_counts_p[row],
@@ -342,6 +373,7 @@ def split_objects(
                         instances,
                         child_starts_p,
                         child_ends_p,
+                        seen_p,
                         others_p,
                         others_size,
                         residual_p,
@@ -351,7 +383,8 @@ def split_objects(
                     )
                     if code < -1000:
                         # The instance is split again from its start.
-                        forget_children(child_starts_p, instance, instances, all_children)
+                        for field in range(fields):
+                            seen_p[field] = -1
                         state_p[ROW_NEED] = -1000 - code
                         break
                     if code < 0:
@@ -367,17 +400,13 @@ def split_objects(
                     copy_bytes(residual_p, state_p[ROW_OUT], value_p, at, ends_p[instance] - at)
                     outcome_p[instance] = IS_RESIDUAL
                     state_p[ROW_OUT] = code
+            for field in range(fields):
+                if seen_p[field] != instance:
+                    child_starts_p[field * instances + instance] = -1
+                    child_ends_p[field * instances + instance] = -1
             instance += 1
             residual_offsets_p[instance] = state_p[ROW_OUT]
     return instance
-
-
-@kernel
-def forget_children(child_starts: OutInts, instance: i64, instances: i64, size: i64) -> i64:
-    while instance < size:
-        child_starts[instance] = -1
-        instance += instances
-    return 0
 
 
 def count_elements(
@@ -675,7 +704,7 @@ def shred_text(
     status: OutIntsView,
     counts: OutIntsView,
 ) -> i64:
-    """Copy the instances that are strings (tag 16), binary (15) or uuids (20); `out` has room for all instances.
+    """Copy the instances that are strings (tag 16), binary (15) or uuids (20); `out` has room for all instances, and COPIED_AT_ONCE more.
 
     Offsets have 4 or 8 bytes. `bits` and `counts` are as in shred_fixed.
     """
@@ -688,6 +717,7 @@ def shred_text(
     left: i64 = 0
     left_bytes: i64 = 0
     value_p: InBytes = in_bytes(value)
+    value_bytes: i64 = len(value)
     starts_p: InInts = in_ints(starts)
     ends_p: InInts = in_ints(ends)
     rows_p: InInts = in_ints(rows)
@@ -723,8 +753,7 @@ def shred_text(
                     status_p[rows_p[instance]] = BAD_STRING_UTF8
                     code = IS_MISSING
                 else:
-                    copy_bytes(out_p, to, value_p, at, end - at)
-                    to += end - at
+                    to = copy_value(out_p, to, value_p, at, end - at, value_bytes)
                     code = IS_TYPED
                     typed += 1
                     bits_p[instance >> 3] |= 1 << (instance & 7)
@@ -736,4 +765,38 @@ def shred_text(
         counts_p[COUNT_TYPED] = typed
         counts_p[COUNT_LEFT] = left
         counts_p[COUNT_LEFT_BYTES] = left_bytes
+    return to
+
+
+def gather_left(
+    value: InBytesView,
+    starts: InIntsView,
+    ends: InIntsView,
+    outcome: InBytesView,
+    instances: i64,
+    out: OutBytesView,
+    out_offsets: OutIntsView,
+    valid: OutBytesView,
+) -> i64:
+    """Copy the instances that are left for the residual one behind the other, and say which they are; the bytes copied.
+
+    `out` has room for all of them, and COPIED_AT_ONCE more.
+    """
+    instance: i64
+    to: i64 = 0
+    value_p: InBytes = in_bytes(value)
+    value_bytes: i64 = len(value)
+    starts_p: InInts = in_ints(starts)
+    ends_p: InInts = in_ints(ends)
+    outcome_p: InBytes = in_bytes(outcome)
+    out_p: OutBytes = out_bytes(out)
+    out_offsets_p: OutInts = out_ints(out_offsets)
+    valid_p: OutBytes = out_bytes(valid)
+    with nogil:
+        out_offsets_p[0] = 0
+        for instance in range(instances):
+            valid_p[instance] = 1 if outcome_p[instance] == IS_RESIDUAL else 0
+            if valid_p[instance]:
+                to = copy_value(out_p, to, value_p, starts_p[instance], ends_p[instance] - starts_p[instance], value_bytes)
+            out_offsets_p[instance + 1] = to
     return to

@@ -88,7 +88,7 @@ KNOWN_SIZE = 1
 KNOWN_SLOTS = 2
 
 # Names are copied by this many bytes, whatever their size.
-COPIED_AT_ONCE = 16
+NAME_AT_ONCE = 16
 
 
 @kernel
@@ -135,7 +135,7 @@ def write_known_name(
     if slot + KNOWN_SLOTS > known_size:
         return write_name(metadata, metadata_size, field, out, to, room, state)
     if known[slot + KNOWN_SIZE] == 0:
-        at = write_name(metadata, metadata_size, field, names, known[KNOWN_USED], names_size - COPIED_AT_ONCE, state)
+        at = write_name(metadata, metadata_size, field, names, known[KNOWN_USED], names_size - NAME_AT_ONCE, state)
         if at < 0:
             return write_name(metadata, metadata_size, field, out, to, room, state)
         known[slot + KNOWN_START] = known[KNOWN_USED]
@@ -145,12 +145,12 @@ def write_known_name(
             known[KNOWN_END] = slot + KNOWN_SLOTS
     at = known[slot + KNOWN_START]
     size = known[slot + KNOWN_SIZE]
-    if to + size + COPIED_AT_ONCE > room:
+    if to + size + NAME_AT_ONCE > room:
         return -1000 - NEED_TEXT
     store64(out, to, load64(names, at))
     store64(out, to + 8, load64(names, at + 8))
-    if size > COPIED_AT_ONCE:
-        copy_bytes(out, to + COPIED_AT_ONCE, names, at + COPIED_AT_ONCE, size - COPIED_AT_ONCE)
+    if size > NAME_AT_ONCE:
+        copy_bytes(out, to + NAME_AT_ONCE, names, at + NAME_AT_ONCE, size - NAME_AT_ONCE)
     return to + size
 
 

@@ -22,6 +22,7 @@ from varquet.kernels.source._bytes import (
     ROW_OUT,
     check_dictionary,
     child_at,
+    copy_value,
     open_container,
     value_size,
     width_of,
@@ -56,9 +57,7 @@ from varquet.kernels.source.dialect import (
     i64,
     in_bytes,
     in_ints,
-    inlined,
     kernel,
-    load64,
     load_le,
     nogil,
     out_bytes,
@@ -67,9 +66,6 @@ from varquet.kernels.source.dialect import (
     store64,
     store_le,
 )
-
-# Short values are copied by this many bytes, whatever their size.
-COPIED_AT_ONCE = 32
 
 # Bytes that a scalar takes at most besides its text, and that the header of an object or array does besides its tables; both
 # with room for what the last copy writes too much.
@@ -173,20 +169,6 @@ def match_names(
             before = row
             row += 1
     return row
-
-
-@inlined
-def copy_value(out: OutBytes, to: i64, source: InBytes, at: i64, size: i64, source_size: i64) -> i64:
-    """Copy bytes to where up to COPIED_AT_ONCE may be written; most are so few that a call of memcpy takes longer."""
-    if size <= COPIED_AT_ONCE and at + COPIED_AT_ONCE <= source_size:
-        store64(out, to, load64(source, at))
-        store64(out, to + 8, load64(source, at + 8))
-        if size > 16:
-            store64(out, to + 16, load64(source, at + 16))
-            store64(out, to + 24, load64(source, at + 24))
-    else:
-        copy_bytes(out, to, source, at, size)
-    return to + size
 
 
 @kernel
