@@ -41,7 +41,7 @@ STATE_ROW_KEYS = 8
 STATE_OFFSET = 9
 STATE_SEED = 10
 STATE_RANKED = 11
-STATE_RANKED_AT = 12
+STATE_SORTED = 12
 STATE_TAPE = 13
 STATE_ENTRIES = 14
 STATE_GROUP_ENDS = 15
@@ -228,7 +228,7 @@ def rank_names(ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state:
     for k in range(count):
         ranked[spare + ranked[k]] = k
     state[STATE_RANKED] = count
-    state[STATE_RANKED_AT] = state[STATE_SERIAL]
+    state[STATE_SORTED] = 0
     return 0
 
 
@@ -236,7 +236,7 @@ def rank_names(ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state:
 def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state: OutInts) -> i64:
     """Sort a row's name numbers, at 0, by their bytes; returns where they are then.
 
-    Names are ranked once, and again only when as many rows have passed as there are names. With ranks, bits in ranked[2 * spare:]
+    Names are ranked once, and again only when as many have been sorted without ranks as there are. With ranks, bits in ranked[2 * spare:]
     (one for each rank, and one for each word of those; all zero between calls) put the names in order.
     """
     k: i64
@@ -253,7 +253,8 @@ def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info
         if names[k] > state[STATE_RANKED]:
             all_ranked = 0
     if all_ranked == 0:
-        if state[STATE_SERIAL] - state[STATE_RANKED_AT] < state[STATE_KEYS]:
+        state[STATE_SORTED] += count
+        if state[STATE_SORTED] < state[STATE_KEYS]:
             return sort_names(names, 0, count, count, info, keys)
         rank_names(ranked, spare, info, keys, state)
     bits = 2 * spare
