@@ -21,6 +21,7 @@ from varquet.variant.model import NULL, Node, Scalar
 
 __all__ = [
     "ALL_TYPES",
+    "BEGINNING_ALIKE",
     "DISTINCT",
     "DOCUMENTS",
     "DOCUMENT_SCHEMAS",
@@ -105,6 +106,9 @@ DISTINCT: dict[str, list[Scalar]] = {
     "string": _of("string", *(f"{number}é" * (number % 7) + str(number) for number in range(200))),
 }
 """Many different values of a type that all engines share, so that the writer chooses another encoding than a dictionary for them."""
+
+BEGINNING_ALIKE: list[Scalar] = _of("string", *(f"2026-01-01T00:{number // 60:02}:{number % 60:02}é" for number in range(300)))
+"""Texts in order, for which the writer stores what they do not share with the one before."""
 
 EDGE_KEYS = (
     "", ".", "a.b", "value", "typed_value", "metadata", "list", "element", "key_value", "_x", "A", "a", "é", "\ue000", "\U0001f600",

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from interop_values import (
     ALL_TYPES,
+    BEGINNING_ALIKE,
     DISTINCT,
     DOCUMENT_SCHEMAS,
     DOCUMENTS,
@@ -125,6 +126,13 @@ def test_every_encoding_of_many_values(connection: DuckDBPyConnection, tmp_path:
         assert "DELTA_BINARY_PACKED" in encodings_of(path)
     if ddl in ("string", "binary"):
         assert "DELTA_LENGTH_BYTE_ARRAY" in encodings_of(path)
+
+
+def test_texts_that_begin_alike(connection: DuckDBPyConnection, tmp_path: Path) -> None:
+    path = tmp_path / "file.parquet"
+    nodes: list[Node] = [NULL, *({"x": scalar} for scalar in BEGINNING_ALIKE)]
+    write_and_compare(connection, path, column_of(nodes), ("x string",), row_group_rows=150)
+    assert "DELTA_BYTE_ARRAY" in encodings_of(path)
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)

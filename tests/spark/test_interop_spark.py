@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from interop_values import (
     ALL_TYPES,
+    BEGINNING_ALIKE,
     DISTINCT,
     DOCUMENT_SCHEMAS,
     DOCUMENTS,
@@ -107,6 +108,13 @@ def test_every_encoding_of_many_values(spark: SparkSession, tmp_path: Path) -> N
     write_and_compare(spark, path, column_of(nodes), ddls, row_group_rows=150)
     assert pq.ParquetFile(path).num_row_groups > 2
     assert encodings_of(path) >= {"PLAIN", "RLE_DICTIONARY", "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY"}
+
+
+def test_texts_that_begin_alike(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "file.parquet"
+    nodes: list[Node | None] = [None, NULL, *({"x": scalar} for scalar in BEGINNING_ALIKE)]
+    write_and_compare(spark, path, column_of(nodes), ["x string"], row_group_rows=150)
+    assert "DELTA_BYTE_ARRAY" in encodings_of(path)
 
 
 def test_documents_by_schemas_that_fit_or_not(spark: SparkSession, tmp_path: Path) -> None:

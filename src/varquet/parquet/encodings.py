@@ -1,4 +1,4 @@
-"""Which encoding each column of a file gets: a dictionary where values repeat, differences where numbers climb.
+"""Which encoding each column of a file gets: a dictionary where values repeat, differences where numbers climb or texts begin alike.
 
 A dictionary on every column costs both time and size where values hardly repeat; so the first row group is looked at, and
 each leaf gets what pays. Only encodings that Spark's vectorized reader and DuckDB read are used.
@@ -6,6 +6,7 @@ each leaf gets what pays. Only encodings that Spark's vectorized reader and Duck
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ __all__ = ["Encodings", "choose_encodings", "leaves"]
 _SAMPLE: Final = 16_384
 # Numbers are counted fast, and some repeat only over many rows.
 _SAMPLE_OF_NUMBERS: Final = 65_536
+_SAMPLE_OF_NEIGHBOURS: Final = 256
 _REPEATS: Final = 0.35  # a dictionary pays while no more than this share of the values is distinct
 
 
@@ -79,16 +81,31 @@ def choose_encodings(table: pa.Table) -> Encodings:
                 dictionary.append(path)
             elif pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
                 others[path] = "DELTA_BINARY_PACKED"
-            elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-                others[path] = "DELTA_LENGTH_BYTE_ARRAY"
+            elif _is_text(kind):
+                others[path] = "DELTA_BYTE_ARRAY" if _begin_alike(leaf) else "DELTA_LENGTH_BYTE_ARRAY"
     # Names with dots can give two columns one path, and then no encoding but the plain one is right for both.
     return Encodings(dictionary, {path: encoding for path, encoding in others.items() if seen[path] == 1})
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    """Whether values are strings or bytes of any length."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _begin_alike(texts: pa.Array) -> bool:
+    """Whether texts share two thirds of their bytes with the one before, from their beginning on, as times in order do."""
+    values = [bytes(value) for value in texts[:_SAMPLE].drop_null()[:_SAMPLE_OF_NEIGHBOURS].cast(pa.large_binary()).to_pylist()]
+    shared = sum(_shared(one, other) for one, other in itertools.pairwise(values))
+    return 3 * shared > 2 * sum(map(len, values[1:]))
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """How many bytes two texts have in common at their beginning."""
+    return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
 def _repeats(leaf: pa.Array) -> bool:
-    is_text = pa.types.is_large_binary(leaf.type) or pa.types.is_large_string(leaf.type)
-    is_text = is_text or pa.types.is_binary(leaf.type) or pa.types.is_string(leaf.type)
-    values = leaf[: _SAMPLE if is_text else _SAMPLE_OF_NUMBERS].drop_null()
+    values = leaf[: _SAMPLE if _is_text(leaf.type) else _SAMPLE_OF_NUMBERS].drop_null()
     if len(values) == 0:
         return True
     try:

@@ -203,6 +203,14 @@ def test_a_dictionary_only_where_values_repeat(path: Path) -> None:
     assert chunks(path)["v.metadata"].has_dictionary_page
 
 
+def test_texts_that_begin_alike(path: Path) -> None:
+    texts = [f'{{"time":"2026-01-01T{k // 3600:02}:{k // 60 % 60:02}:{k % 60:02}Z","key":"{k * 7919 % 10007:05}"}}' for k in range(2000)]
+    vq.write(table(*texts), path, {"v": "time string, key string"})
+    found = {name.split(".")[-2]: chunk.encodings for name, chunk in chunks(path).items() if name.endswith(".typed_value")}
+    assert "DELTA_BYTE_ARRAY" in found["time"] and "DELTA_LENGTH_BYTE_ARRAY" in found["key"]
+    assert vq.to_json(vq.read(path)["v"]).to_pylist() == vq.to_json(vq.parse_json(pa.array(texts))).to_pylist()
+
+
 def test_names_with_dots_do_not_mix_up_encodings(path: Path) -> None:
     """Two columns whose dotted paths are the same, of different types."""
     texts = [f'{{"a":{{"b":{k}}},"a.typed_value.b":"s{k * 7919}"}}' for k in range(2000)]
