@@ -214,6 +214,10 @@ class FileWriter:
         """Chosen by whoever encodes the first row group."""
         self.encoding: deque[Future[EncodedGroup]] = deque()
         self.file: RowGroupFile | None = None
+        self.full_rows = 0
+        """The rows of all row groups that are encoded, or will be."""
+        self.first_group: tuple[int, int] | None = None
+        """The rows and the bytes of the first row group, once it is in the file."""
         self.temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.tmp")
 
     def __enter__(self) -> Self:
@@ -285,6 +289,7 @@ class FileWriter:
         """Have the next row group encoded; as many as there are threads may be on their way."""
         table = pa.Table.from_batches(self.waiting, self.schema)
         group, rest = table.slice(0, self.row_group_rows), table.slice(self.row_group_rows)
+        self.full_rows += group.num_rows
         self.waiting = rest.to_batches()
         self.waiting_rows = rest.num_rows
         self.waiting_bytes = rest.nbytes if rest.num_rows else 0
@@ -323,14 +328,21 @@ class FileWriter:
         if self.file is None:
             self.file = RowGroupFile(self.temporary)
         self.file.add(group)
+        if self.first_group is None:
+            self.first_group = group.rows, self.file.size
         if group.rows:
             self.rows += group.rows
             self.row_groups += 1
 
     @property
     def size(self) -> int:
-        """How many bytes of the file are written so far."""
-        return 0 if self.file is None else self.file.size
+        """About how many bytes the row groups have that are full so far, encoded or not: as many for each row as the first of them."""
+        if self.full_rows == 0:
+            return 0
+        while self.first_group is None:
+            self._append()
+        rows, size = self.first_group
+        return size * self.full_rows // rows
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Of the finished file: for each shredded path outside of arrays, how many values are typed and how many are beside them.
