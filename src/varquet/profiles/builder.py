@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -15,7 +16,8 @@ from varquet.columns.names import NameBuffers
 from varquet.errors import InvalidVariantError
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
-from varquet.kernels.source import profile as kernel
+from varquet.kernels.source import _path_facts as kernel
+from varquet.kernels.source import _path_tree as tree
 from varquet.layouts.rewriting import collect_names
 from varquet.profiles.examples import Example, container_example, scalar_example
 from varquet.profiles.facts import COUNT, KERNEL_COLUMNS, OTHERS, ROWS, TYPE_NAMES, WIDTH, Ints, Profile, Steps, sort_key
@@ -27,9 +29,9 @@ __all__ = ["Builder"]
 MOST_DEPTH: Final = 100
 
 
-def _headers() -> Ints:
-    """What is known of a value by its first byte, as the kernel has it; 0 for bytes that begin none, which the kernel finds."""
-    made = np.zeros(256, np.int64)
+def _tables() -> Ints:
+    """The numbers that never change, as the kernel has them; those of bytes that begin no value are 0: the kernel finds them."""
+    made: Ints = np.zeros(kernel.TABLE_SIZE, np.int64)
     for header in range(256):
         tag, basic = header >> 2, header & 3
         if basic == frames.BASIC_PRIMITIVE and tag <= kernel.TYPE_UUID + 1:
@@ -37,14 +39,18 @@ def _headers() -> Ints:
             made[header] = kind | (1 + frames.tag_width(tag)) << kernel.HEADER_BITS
         elif basic == frames.BASIC_SHORT_STRING:
             made[header] = kernel.TYPE_STRING | (1 + tag) << kernel.HEADER_BITS
-        elif basic != frames.BASIC_PRIMITIVE:
-            made[header] = kernel.TYPE_OBJECT if basic == frames.BASIC_OBJECT else kernel.TYPE_ARRAY
+        elif basic == frames.BASIC_OBJECT:
+            made[header] = kernel.TYPE_OBJECT | (tag & 3) + 1 << kernel.SHAPE_WIDTH | (tag >> 2 & 3) + 1 << kernel.SHAPE_ID_WIDTH
+            made[header] |= (5 if tag & 16 else 2) << kernel.SHAPE_START
+        elif basic == frames.BASIC_ARRAY:
+            made[header] = kernel.TYPE_ARRAY | (tag & 3) + 1 << kernel.SHAPE_WIDTH | (5 if tag & 4 else 2) << kernel.SHAPE_START
+    made[kernel.POWERS : kernel.POWERS + 19] = [10**k for k in range(19)]
+    made[kernel.NO_BYTES : kernel.NO_BYTES + 8] = [(1 << 8 * k) - 1 for k in range(8)]
+    made[kernel.NO_BYTES + 8 :] = -1
     return made
 
 
-_HEADERS: Final = _headers()
-_POWERS: Final = np.array([10**k for k in range(19)], np.int64)
-_MASKS: Final = np.array([0] * kernel.NO_BYTES + [(1 << 8 * k) - 1 for k in range(8)] + [-1] * 9, np.int64)
+_TABLES: Final = _tables()
 
 
 def _aligned(size: int) -> Ints:
@@ -67,16 +73,15 @@ class Builder:
         self.rows = 0
         self.nulls = 0
         self.names = NameBuffers()
-        self.nodes: Ints = _aligned(256 * kernel.NODE)
-        self.table: Ints = np.zeros(1024 * kernel.CHILD, np.int64)
-        self.sketches = _aligned(32 * kernel.SKETCH).view(np.uint8)
+        # Memory that is not used is not taken.
+        self.nodes: Ints = _aligned(4096 * kernel.NODE)
+        self.table: Ints = np.zeros(8192 * tree.CHILD, np.int64)
         self.log: Ints = np.empty(1 << 16, np.int64)
-        self.firsts: Ints = np.empty(1024 * kernel.EXAMPLE_SLOTS, np.int64)
+        self.firsts: Ints = np.empty(1024 * tree.EXAMPLE_SLOTS, np.int64)
         self.examples: dict[tuple[int, int], Example] = {}
-        self.frame: Ints = np.zeros(frames.FRAME_SLOTS, np.int64)
-        self.queue: Ints = np.zeros(256 * kernel.WAITING, np.int64)
-        self.progress: Ints = np.zeros(kernel.AT_SLOTS, np.int64)
-        self.progress[kernel.AT_NODES] = 1
+        self.queue: Ints = np.zeros(256 * tree.WAITING, np.int64)
+        self.progress: Ints = np.zeros(tree.AT_SLOTS, np.int64)
+        self.progress[tree.AT_NODES] = kernel.NODE
         self._start_node(0, 0, 0)
         self.frequent: dict[int, _Frequent] = {}
         self.closed: dict[int, frozenset[str]] = {}
@@ -84,7 +89,7 @@ class Builder:
 
     @property
     def count(self) -> int:
-        return int(self.progress[kernel.AT_NODES])
+        return int(self.progress[tree.AT_NODES]) // kernel.NODE
 
     def add(self, part: VariantSlice, first_row: int, chosen: Bytes | None = None) -> None:
         """Count rows, of which the first has this number: those chosen, and all SQL NULLs."""
@@ -96,12 +101,13 @@ class Builder:
         status: Ints = np.zeros(rows, np.int64)
         metadata = part.metadata
         found = collect_names(Spans(metadata.data, metadata.starts, metadata.ends, valid), self.names, status)
-        state: Ints = np.zeros(frames.ROW_SLOTS, np.int64)
         row = 0
+        before = 0
+        data, offsets = part.value.data, part.value.offsets
         while not status.any():
             row = kernels.profile.profile_rows(
-                part.value.data,
-                part.value.offsets,
+                data,
+                offsets,
                 valid,
                 found.starts,
                 found.counts,
@@ -112,47 +118,47 @@ class Builder:
                 self.most_names,
                 MOST_DEPTH,
                 self.nodes,
+                self.nodes.view(np.uint8),
                 self.table,
-                self.sketches,
                 self.log,
                 self.firsts,
-                _HEADERS,
-                _POWERS,
-                _MASKS,
-                self.frame,
+                _TABLES,
                 self.queue,
                 self.progress,
                 status,
-                state,
             )
-            need = int(self.progress[kernel.AT_NEED])
+            need = int(self.progress[tree.AT_NEED])
             if need == codes.NEED_KEYS:
                 self._grow()
             elif need == codes.NEED_STACK:
                 self.queue = np.concatenate([self.queue, np.zeros(len(self.queue), np.int64)])
             elif need == codes.NEED_TAPE:
                 self._read_log()
-                self._read_firsts(part, first_row)
+                self._read_firsts(part, first_row, before)
+            elif need == codes.NEED_VALUE:
+                # The last rows are counted in a copy that has enough behind it.
+                before = int(offsets[row])
+                data = np.zeros(int(offsets.max()) - before + kernel.READ_AHEAD, np.uint8)
+                data[: len(part.value.data) - before] = part.value.data[before : before + len(data)]
+                offsets = offsets - before
+                self.firsts[tree.EXAMPLE_AT : int(self.progress[tree.AT_EXAMPLES]) : tree.EXAMPLE_SLOTS] -= before
             else:
                 break
         raise_first(status, first_row)
-        self._read_firsts(part, first_row)
+        self._read_firsts(part, first_row, before)
 
     def _grow(self) -> None:
-        size = 2 * len(self.nodes)
-        nodes, sketches = _aligned(size), _aligned(size // kernel.NODE * kernel.SKETCH // 8).view(np.uint8)
+        nodes = _aligned(2 * len(self.nodes))
         nodes[: len(self.nodes)] = self.nodes
-        sketches[: len(self.sketches)] = self.sketches
-        self.nodes, self.sketches = nodes, sketches
+        self.nodes = nodes
         self.table = np.zeros(2 * len(self.table), np.int64)
-        kernels.profile.insert_nodes(self.nodes, self.table, self.count)
+        kernels.profile.insert_nodes(self.nodes, self.table, int(self.progress[tree.AT_NODES]))
 
     def _start_node(self, node: int, parent: int, name: int) -> None:
-        at = node * kernel.NODE
-        numbers = self.nodes[at : at + kernel.NODE]
+        numbers = self.nodes[node : node + kernel.NODE]
         numbers[:] = 0
         numbers[[kernel.PARENT, kernel.NAME, kernel.LAST_ROW, kernel.SHORTEST, kernel.LONGEST]] = parent, name, -1, kernel.LARGEST, -1
-        types = numbers[kernel.TYPES :].reshape(kernel.TYPE_COUNT, kernel.TYPE_SLOTS)
+        types = numbers[kernel.TYPES : kernel.SKETCH_AT].reshape(kernel.TYPE_COUNT, kernel.TYPE_SLOTS)
         types[:, (kernel.TYPE_LOW, kernel.TYPE_FIRST)] = kernel.LARGEST
         types[:, kernel.TYPE_HIGH] = -kernel.LARGEST - 1
 
@@ -162,26 +168,26 @@ class Builder:
         for steps, names in sorted(closed.items(), key=lambda item: sort_key(item[0])):
             node = 0
             for step in steps:
-                node = self._child(made, node, self._numbers([step])[0] if isinstance(step, str) else kernel.NAME_ELEMENT)
+                node = self._child(made, node, self._numbers([step])[0] if isinstance(step, str) else tree.NAME_ELEMENT)
             for number in self._numbers(sorted(names)):
                 self._child(made, node, number)
-            self.nodes[node * kernel.NODE + kernel.CHILDREN] = kernel.LARGEST // 2
+            self.nodes[node + kernel.CHILDREN] = kernel.LARGEST // 2
             self.closed[node] = names
         self.table[:] = 0
-        kernels.profile.insert_nodes(self.nodes, self.table, self.count)
+        kernels.profile.insert_nodes(self.nodes, self.table, int(self.progress[tree.AT_NODES]))
 
     def _child(self, made: dict[tuple[int, int], int], parent: int, name: int) -> int:
         """The node of a name, or of elements, below another."""
         if (parent, name) not in made:
-            if (self.count + 2) * kernel.NODE > len(self.nodes) or 2 * (self.count + 2) > len(self.table) // kernel.CHILD:
+            if (self.count + 2) * kernel.NODE > len(self.nodes) or 2 * (self.count + 2) > len(self.table) // tree.CHILD:
                 self._grow()
-            node = made[parent, name] = self.count
+            node = made[parent, name] = int(self.progress[tree.AT_NODES])
             self._start_node(node, parent, name)
-            self.progress[kernel.AT_NODES] += 1
-            if name == kernel.NAME_ELEMENT:
-                self.nodes[parent * kernel.NODE + kernel.ELEMENT_NODE] = node
+            self.progress[tree.AT_NODES] += kernel.NODE
+            if name == tree.NAME_ELEMENT:
+                self.nodes[parent + kernel.ELEMENT_NODE] = node
             else:
-                self.nodes[parent * kernel.NODE + kernel.CHILDREN] += 1
+                self.nodes[parent + kernel.CHILDREN] += 1
         return made[parent, name]
 
     def _numbers(self, names: Sequence[str]) -> list[int]:
@@ -195,32 +201,34 @@ class Builder:
 
     def _read_log(self) -> None:
         """Note the names that were not counted one by one."""
-        used = int(self.progress[kernel.AT_LOG])
-        self.progress[kernel.AT_LOG] = 0
+        used = int(self.progress[tree.AT_LOG])
+        self.progress[tree.AT_LOG] = 0
         if not used:
             return
-        pairs, counts = np.unique((self.log[0:used:2] << 32) | self.log[1:used:2], return_counts=True)
-        nodes, starts = np.unique(pairs >> 32, return_index=True)
-        for node, first, last in zip(nodes.tolist(), starts.tolist(), [*starts.tolist()[1:], len(pairs)], strict=True):
+        nodes, names = self.log[0:used:2], self.log[1:used:2]
+        order = np.argsort(nodes, kind="stable")
+        starts = [0, *(np.flatnonzero(np.diff(nodes[order])) + 1).tolist(), len(order)]
+        for first, last in itertools.pairwise(starts):
+            node = int(nodes[order[first]])
             if node not in self.closed:
                 found = self.frequent.setdefault(node, _Frequent())
-                found.add(pairs[first:last] & 0xFFFFFFFF, counts[first:last])
+                found.add(names[order[first:last]])
                 found.shorten(self.most_names, self.share * (self.rows - self.nulls))
 
-    def _read_firsts(self, part: VariantSlice, first_row: int) -> None:
-        """Keep the first value of each type at each node, as much of it as one looks at."""
-        used = int(self.progress[kernel.AT_EXAMPLES])
-        self.progress[kernel.AT_EXAMPLES] = 0
+    def _read_firsts(self, part: VariantSlice, first_row: int, before: int) -> None:
+        """Keep the first value of each type at each node, as much of it as one looks at; their places count from `before` on."""
+        used = int(self.progress[tree.AT_EXAMPLES])
+        self.progress[tree.AT_EXAMPLES] = 0
         if not used:
             return
-        counts = self.nodes.reshape(-1, kernel.NODE)[: self.count, kernel.TYPES :: kernel.TYPE_SLOTS]
+        counts = self.nodes.reshape(-1, kernel.NODE)[: self.count, kernel.TYPES : kernel.SKETCH_AT : kernel.TYPE_SLOTS]
         is_mixed = (np.count_nonzero(counts[:, 1:], axis=1) > 1).tolist()
-        for node, kind, row, at, size in self.firsts[:used].reshape(-1, kernel.EXAMPLE_SLOTS).tolist():
+        for node, kind, row, at, size in self.firsts[:used].reshape(-1, tree.EXAMPLE_SLOTS).tolist():
             if kind < kernel.TYPE_OBJECT:
-                octets = scalar_example(part, at, size)
+                octets = scalar_example(part, before + at, size)
             else:
                 # Writing JSON takes a while: it is done where there is something that it stands against.
-                octets = container_example(part, row, at, size) if is_mixed[node] else b""
+                octets = container_example(part, row, before + at, size) if is_mixed[node // kernel.NODE] else b""
             self.examples[node, kind] = Example(first_row + row, octets)
 
     def profile(self) -> Profile:
@@ -230,12 +238,12 @@ class Builder:
         order, steps = self._in_order(table)
         numbers = np.empty((len(order), WIDTH), np.int64)
         numbers[:, COUNT] = self._counts(table)[order]
-        numbers[:, 1:] = table[order][:, KERNEL_COLUMNS]
+        numbers[:, 1:] = table[np.array(order, np.int64)[:, None], KERNEL_COLUMNS]
         # Of several names together it is not known how many rows have one of them, see `folded`.
-        others = table[order, kernel.NAME] == kernel.NAME_OTHERS
+        others = table[order, kernel.NAME] == tree.NAME_OTHERS
         numbers[others, ROWS] = numbers[others, COUNT]
-        sketches = self.sketches[: self.count * kernel.SKETCH].reshape(self.count, kernel.SKETCH)[order]
-        place = dict(zip(order, steps, strict=True))
+        sketches = table[order, kernel.SKETCH_AT :].view(np.uint8)
+        place = dict(zip([kernel.NODE * k for k in order], steps, strict=True))
         closed = {place[node]: names for node, names in self.closed.items() if node in place}
         is_exact = True
         least = self.share * (self.rows - self.nulls)
@@ -253,20 +261,20 @@ class Builder:
     @staticmethod
     def _counts(table: Ints) -> Ints:
         """How many values each node has."""
-        counts: Ints = table[:, kernel.TYPES :: kernel.TYPE_SLOTS].sum(axis=1)
+        counts: Ints = table[:, kernel.TYPES : kernel.SKETCH_AT : kernel.TYPE_SLOTS].sum(axis=1)
         return counts
 
     def _in_order(self, table: Ints) -> tuple[list[int], list[Steps]]:
-        """The nodes that were seen and their paths, in the order of the paths."""
+        """Which of the nodes were seen and their paths, in the order of the paths."""
         seen = np.flatnonzero(self._counts(table))
         numbers = table[seen, kernel.NAME]
         # Those that have no name get the empty one, which is number 0.
         names = self.names.some(np.maximum(numbers, 0))
-        parents = table[seen, kernel.PARENT].tolist()
+        parents = (table[seen, kernel.PARENT] // kernel.NODE).tolist()
         below: dict[int, list[tuple[int, bytes, int]]] = {}
         for node, parent, number, name in zip(seen.tolist(), parents, numbers.tolist(), names, strict=True):
             if node:
-                rank = 0 if number == kernel.NAME_ELEMENT else 2 if number == kernel.NAME_OTHERS else 1
+                rank = 0 if number == tree.NAME_ELEMENT else 2 if number == tree.NAME_OTHERS else 1
                 below.setdefault(parent, []).append((rank, name, node))
         order: list[int] = []
         steps: list[Steps] = []
@@ -300,14 +308,22 @@ class _Frequent:
         self.seen = 0
         self.missed = 0
 
-    def add(self, names: Ints, counts: Ints) -> None:
-        """Count names, each given once."""
-        self.names, place = np.unique(np.concatenate([self.names, names]), return_inverse=True)
-        added: Ints = np.zeros(len(self.names), np.int64)
-        added[place[: len(self.counts)]] = self.counts
-        added[place[len(self.counts) :]] += counts
+    def add(self, names: Ints) -> None:
+        """Count names, each as often as it comes."""
+        self.seen += len(names)
+        every = np.concatenate([self.names, names])
+        counts = np.concatenate([self.counts, np.ones(len(names), np.int64)])
+        if int(every.max()) < 8 * len(every):
+            place = every
+        else:
+            # Numbers so far apart would take much room.
+            self.names, place = np.unique(every, return_inverse=True)
+        # What is added up is far less than what a double can count.
+        added = np.bincount(place, counts).astype(np.int64)
+        if place is every:
+            self.names = np.flatnonzero(added)
+            added = added[self.names]
         self.counts = added
-        self.seen += int(counts.sum())
 
     def shorten(self, most: int, least: float) -> None:
         """Keep so many that what is missed stays below half of what matters."""

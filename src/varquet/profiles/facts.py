@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from varquet.errors import VarquetError
-from varquet.kernels.source import profile as kernel
+from varquet.kernels.source import _path_facts as kernel
 from varquet.profiles.examples import Conflict, Example
 from varquet.schema import ELEMENT, display_path
 from varquet.schema.walk import Step

@@ -26,7 +26,14 @@ def folded(profile: Profile, most_names: int) -> Profile:
     is_rare = (profile.numbers[:, ROWS] < least).tolist()
     rare = {steps for above in large for steps in names.get(above, ()) if is_rare[place[steps]]}
     others = {above: [*(steps for steps in names.get(above, ()) if steps in rare)] for above in large}
-    kept = [steps for steps in profile.paths if not _is_below(steps, rare)]
+    kept: list[Steps] = []
+    gone_paths: set[Steps] = set()
+    # A path comes behind all that are above it.
+    for steps in profile.paths:
+        if steps in rare or steps[:-1] in gone_paths:
+            gone_paths.add(steps)
+        else:
+            kept.append(steps)
     made = sorted({*kept, *((*above, OTHERS) for above, gone in others.items() if gone)}, key=sort_key)
     target = {steps: k for k, steps in enumerate(made)}
     numbers, sketches = nothing(len(made)), np.zeros((len(made), profile.sketches.shape[1]), np.uint8)
@@ -46,7 +53,3 @@ def folded(profile: Profile, most_names: int) -> Profile:
     closed = {above: frozenset(str(steps[-1]) for steps in names.get(above, ()) if steps not in rare) for above in large}
     examples = {about: example for about, example in profile.examples.items() if about[0] in target}
     return Profile(profile.rows, profile.nulls, tuple(made), numbers, sketches, closed, profile.is_exact, profile.share, examples)
-
-
-def _is_below(steps: Steps, rare: set[Steps]) -> bool:
-    return any(steps[:length] in rare for length in range(1, len(steps) + 1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import math
+import random
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
@@ -48,6 +50,43 @@ def test_containers_of_one_row_are_any_number_and_come_in_their_order() -> None:
     assert found["$[*][*].b"].array_lengths == (1, 1, 1_000)
     assert (found["$[*][*]"].count, found["$[*][*]"].rows) == (2_000, 1)
     assert [conflict.example for conflict in found.conflicts() if conflict.path == "$[*][*]"] == ["0", "128", '{"a":0,"b":[0]}']
+
+
+def test_fields_come_in_any_order_and_number() -> None:
+    """Which field comes next is guessed from the rows before: the guess must not matter, not even where a name comes twice."""
+    choice = random.Random(1)
+    names = b"".join(b"abcdef"[k : k + 1] for k in range(6))
+    metadata = bytes([1, len(names), *range(len(names) + 1)]) + names
+    rows, counts, having = [], Counter[str](), Counter[str]()
+    for number in range(300):
+        in_row = [[choice.randrange(4) for _ in range(choice.randrange(5))] for _ in range(2)]
+        inner = [bytes([2, len(ids), *ids, *range(0, 2 * len(ids) + 1, 2)]) + b"\x0c\x07" * len(ids) for ids in in_row]
+        ends = [0, len(inner[0]), len(inner[0]) + len(inner[1])]
+        # The fields e and f hold objects with the same names; which comes first changes.
+        rows.append((metadata, bytes([2, 2, 4 + number % 2, 5 - number % 2, *ends]) + b"".join(inner)))
+        for field, ids in zip("ef" if number % 2 == 0 else "fe", in_row, strict=True):
+            counts.update(f"$.{field}.{'abcd'[one]}" for one in ids)
+            having.update(f"$.{field}.{'abcd'[one]}" for one in set(ids))
+    found = vq.profile(column_of(rows))
+    assert {facts.path: (facts.count, facts.rows) for facts in found if len(facts.steps) == 2} == {
+        path: (counts[path], having[path]) for path in counts
+    }
+    assert all(facts.types == {"int8": facts.count} for facts in found if len(facts.steps) == 2)
+    few = vq.profile(column_of(rows), most_names=2)
+    assert few["$.e"].count == few["$.f"].count == 300
+    assert sum(facts.count for facts in few if len(facts.steps) == 2) == counts.total()
+
+
+def test_examples_of_the_last_rows() -> None:
+    """The last rows of a column are counted in a copy of their bytes."""
+    found = vq.profile(vq.parse_json(pa.array(['{"a":1}'] * 50 + ['{"a":"last"}', '{"a":[7]}', "true"])))
+    assert [(one.path, one.row, one.example) for one in found.conflicts()] == [
+        ("$", 52, "true"),
+        ("$", 0, '{"a":1}'),
+        ("$.a", 0, "1"),
+        ("$.a", 50, '"last"'),
+        ("$.a", 51, "[7]"),
+    ]
 
 
 def test_bounds_sort_like_values() -> None:
