@@ -1,0 +1,290 @@
+"""Leaf columns read without their nulls.
+
+pyarrow reads a column that is nested in groups by its definition levels: it decodes them, makes validity bits of them for each group
+around the column, and puts values apart by them; that takes longer than reading the values does. But the levels of a page can be
+parted from its values, which are a page of a required column then. So the pages of a column chunk that have values are handed to
+pyarrow as a small file in memory that has this column alone, and the levels become validity bits once, those of the column itself.
+
+Whatever is not as expected is left to pyarrow: other versions of pages, codecs that do not say how much they hold, damage.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from varquet import kernels
+from varquet.columns.arrow import plain, validity_of
+from varquet.columns.scatter import replace_rows
+from varquet.kernels.source import pages as kernel
+from varquet.parquet.footer import MAGIC, Footer, with_tail
+from varquet.parquet.footer_fields import (
+    CHUNK_FILE_OFFSET,
+    CHUNK_METADATA,
+    ELEMENT_NAME,
+    ELEMENT_REPETITION,
+    ELEMENT_TYPE,
+    GROUP_COLUMNS,
+    GROUP_ROWS,
+    META_COMPRESSED,
+    META_DATA_PAGE,
+    META_DICTIONARY_PAGE,
+    META_VALUES,
+    NUM_ROWS,
+    ROW_GROUPS,
+    SCHEMA,
+)
+from varquet.parquet.thrift import BINARY, I32, I64, LIST, STOP, STRUCT, apply, binary, field_header, integer, list_header
+from varquet.schema.parquet_form import any_depth
+
+__all__ = ["Dense", "DenseLeaves"]
+
+Bits = npt.NDArray[np.uint8]
+
+_CODECS: Final = {"UNCOMPRESSED": kernel.UNCOMPRESSED, "SNAPPY": kernel.SNAPPY, "ZSTD": kernel.ZSTD}
+_NAMES: Final = {kernel.SNAPPY: "snappy", kernel.ZSTD: "zstd"}
+_KIND: Final = kernel.PAGE_KIND
+_SIZE: Final = kernel.PAGE_SIZE
+_RAW_SIZE: Final = kernel.PAGE_RAW_SIZE
+_VALUES: Final = kernel.PAGE_VALUES
+_ENCODING: Final = kernel.PAGE_ENCODING
+_MOST_BITS: Final = 4
+_MOST_FOOTER: Final = 256
+"""Bytes of a footer besides what is the same for all chunks of a column."""
+# What is read this way is in memory as a whole, several times over.
+_MOST_BYTES: Final = 1 << 26
+_REQUIRED: Final = integer(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """The values of a leaf column in a row group, without nulls, and which rows have them."""
+
+    values: pa.Array
+    bits: Bits
+    """As Arrow's validity: a bit for each row."""
+    rows: int
+
+    def held_rows(self) -> npt.NDArray[np.int64]:
+        """The numbers of the rows that have a value."""
+        return np.flatnonzero(np.unpackbits(self.bits, bitorder="little", count=self.rows).view(bool))
+
+    def spread(self, values: pa.Array | None = None) -> pa.Array:
+        """The column as it is, with its nulls; or the same with other values in place of its own."""
+        values = self.values if values is None else values
+        count = len(values)
+        if count == self.rows:
+            return values
+        kind = values.type
+        if not count:
+            return pa.nulls(self.rows, kind)
+        is_text = pa.types.is_binary(kind) or pa.types.is_string(kind) or pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
+        width = 0 if is_text else _width(kind)
+        if values.null_count or values.offset or not (is_text or width):
+            valid = np.unpackbits(self.bits, bitorder="little", count=self.rows)
+            places = np.cumsum(valid, dtype=np.int64) - 1
+            return values.take(pa.array(places, mask=valid == 0))
+        buffers = values.buffers()
+        if width:
+            made = pa.allocate_buffer(self.rows * width)
+            kernels.pages.spread_values(_octets(buffers[1]), width, self.bits, self.rows, count, _octets(made))
+            return pa.Array.from_buffers(kind, self.rows, [pa.py_buffer(self.bits), made], self.rows - count)
+        width = 8 if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind) else 4
+        made = pa.allocate_buffer((self.rows + 1) * width)
+        kernels.pages.spread_offsets(_octets(buffers[1]), width, self.bits, self.rows, count, _octets(made))
+        return pa.Array.from_buffers(kind, self.rows, [pa.py_buffer(self.bits), made, buffers[2]], self.rows - count)
+
+    def spread_with(self, values: pa.Array, other: Dense, others: pa.Array) -> pa.Array:
+        """Like `spread`, but rows of which the other column has a value get one of `others`, which may be null."""
+        rows, width = other.held_rows(), _width(values.type)
+        if len(values) in (0, self.rows) or not width or values.null_count or values.offset:
+            return replace_rows(self.spread(values), rows, others)
+        made = pa.allocate_buffer(self.rows * width)
+        kernels.pages.spread_values(_octets(values.buffers()[1]), width, self.bits, self.rows, len(values), _octets(made))
+        placed = np.frombuffer(others.buffers()[1], f"V{width}")[others.offset : others.offset + len(others)]
+        np.frombuffer(made, f"V{width}")[rows] = placed
+        bits = self.bits | other.bits
+        if others.null_count:
+            valid = np.unpackbits(bits, bitorder="little")
+            valid[rows[validity_of(others) == 0]] = 0
+            bits = np.packbits(valid, bitorder="little")
+        return pa.Array.from_buffers(values.type, self.rows, [pa.py_buffer(bits), made])
+
+
+def _octets(buffer: pa.Buffer | bytes) -> Bits:
+    return np.frombuffer(buffer, np.uint8)
+
+
+def _width(kind: pa.DataType) -> int:
+    """The bytes of each value of a type; 0 if they are not whole, or differ."""
+    has_bytes = pa.types.is_primitive(kind) or pa.types.is_decimal128(kind) or pa.types.is_fixed_size_binary(kind)
+    return kind.bit_width // 8 if has_bytes and not pa.types.is_boolean(kind) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """What is the same in all row groups: the highest definition level, and what a footer says of the column alone."""
+
+    most: int
+    width: int
+    head: bytes
+    """What a footer begins with that has this column alone, as a required one."""
+    column: bytes
+    """What the description of a column chunk begins with."""
+
+
+@dataclass(slots=True)
+class DenseLeaves:
+    """The leaf columns of a file that may be read without their nulls."""
+
+    footer: Footer
+    metadata: pq.FileMetaData
+    leaves: dict[int, _Leaf | None] = field(default_factory=dict)
+
+    def read(self, source: pa.NativeFile, group: int, leaf: int, kind: pa.DataType) -> Dense | None:
+        """A leaf column of a row group, the values as this type; None if it must be read as others are."""
+        if leaf not in self.leaves:
+            self.leaves[leaf] = self._leaf(leaf)
+        about = self.leaves[leaf]
+        row_group = self.metadata.row_group(group)
+        chunk = row_group.column(leaf)
+        codec = _CODECS.get(chunk.compression)
+        rows = row_group.num_rows
+        sizes = chunk.total_compressed_size, chunk.total_uncompressed_size
+        if about is None or codec is None or chunk.num_values != rows or not all(0 < size <= _MOST_BYTES for size in sizes):
+            return None
+        start = chunk.data_page_offset
+        if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
+            start = chunk.dictionary_page_offset
+        try:
+            made = _read_chunk(source.read_at(sizes[0], start), codec, rows, about, kind)
+        except (pa.ArrowException, OSError):
+            made = None  # who reads it as others are read will hear what is wrong with it
+        if made is None:
+            # What one chunk of a column is like, the others are: they are not to be read twice.
+            self.leaves[leaf] = None
+        return made
+
+    def _leaf(self, leaf: int) -> _Leaf | None:
+        column = self.metadata.schema.column(leaf)
+        most, width = column.max_definition_level, column.max_definition_level.bit_length()
+        if column.max_repetition_level or not 0 < width <= _MOST_BITS:
+            return None
+        elements = [element for element in self.footer.whole.structs(SCHEMA) if element.integer(ELEMENT_TYPE) is not None]
+        found = elements[leaf]
+        kind, name = found.integer(ELEMENT_TYPE), found.octets(ELEMENT_NAME)
+        assert kind is not None and name is not None
+        required = apply(found.data[: found.end], [found.edit(ELEMENT_REPETITION, I32, _REQUIRED)])[found.start :]
+        return _Leaf(most, width, _head(required), _column(kind, name))
+
+
+@functools.lru_cache(64)
+def _meaning_of_four(most: int, width: int) -> Bits:
+    """For four levels side by side: which are the highest, whether one is too high, how many are the highest."""
+    packed = np.arange(1 << 4 * width)
+    levels = np.stack([packed >> k * width & (1 << width) - 1 for k in range(4)])
+    highest = levels == most
+    meaning = (highest << np.arange(4)[:, None]).sum(0) | highest.sum(0) << kernel.FOUR_COUNT
+    is_too_high = (levels > most).any(0)
+    return np.asarray(meaning | kernel.FOUR_TOO_HIGH * is_too_high, np.uint8)
+
+
+def _read_chunk(octets: bytes, codec: int, rows: int, leaf: _Leaf, kind: pa.DataType) -> Dense | None:
+    stripped = _strip(octets, codec, rows, leaf)
+    if stripped is None:
+        return None
+    file, bits, count = stripped
+    values = pa.nulls(0, kind) if file is None else plain(_read(file))
+    return Dense(values, bits, rows) if values.type == kind and len(values) == count and not values.null_count else None
+
+
+def _strip(octets: bytes, codec: int, rows: int, leaf: _Leaf) -> tuple[pa.Buffer | None, Bits, int] | None:
+    """A file with the values of a column chunk, if there are any, validity bits, and how many values there are."""
+    found: list[tuple[int, list[int]]] = []
+    about = np.empty(kernel.PAGE_SLOTS, np.int64)
+    at = room = 0
+    while at < len(octets):
+        at = kernels.pages.read_header(octets, at, len(octets), codec, about)
+        page = about.tolist()
+        is_dictionary = page[_KIND] == kernel.DICTIONARY_PAGE and not found
+        is_levelled = page[_KIND] == kernel.DATA_PAGE and page[kernel.PAGE_LEVELS] == kernel.ENCODING_RLE
+        if at < 0 or page[_VALUES] < 0 or page[_ENCODING] < 0 or not (is_dictionary or is_levelled):
+            return None
+        room += page[_RAW_SIZE] + kernel.MOST_HEADER
+        found.append((at, page))
+        at += page[_SIZE]
+    if sum(page[_VALUES] for _, page in found if page[_KIND] == kernel.DATA_PAGE) != rows or room > 2 * _MOST_BYTES:
+        return None
+    made = pa.allocate_buffer(len(MAGIC) + room + len(leaf.head) + len(leaf.column) + _MOST_FOOTER)
+    out = _octets(made)
+    bits = np.zeros((rows + 7) // 8, np.uint8)
+    four = _meaning_of_four(leaf.most, leaf.width)
+    compressed = _octets(octets)
+    decompress = None if codec == kernel.UNCOMPRESSED else pa.Codec(_NAMES[codec]).decompress
+    start = end = len(MAGIC)
+    count = before = 0
+    for at, page in found:
+        size, values, encoding = page[_RAW_SIZE], page[_VALUES], page[_ENCODING]
+        body = compressed[at : at + page[_SIZE]]
+        if decompress is not None:
+            body = _octets(decompress(body, size))
+        if page[_KIND] == kernel.DICTIONARY_PAGE:
+            start = end = kernels.pages.copy_dictionary(body, size, values, encoding, out, end)
+            continue
+        end = kernels.pages.strip_page(body, size, values, leaf.most, leaf.width, four, bits, before, encoding, out, end, about)
+        if end < 0:
+            return None
+        count += int(about[_VALUES])
+        before += values
+    if not count:
+        return None, bits, 0
+    tail = with_tail(_footer(leaf, count, start, end))
+    out[: len(MAGIC)] = _octets(MAGIC)
+    out[end : end + len(tail)] = _octets(tail)
+    return made.slice(0, end + len(tail)), bits, count
+
+
+def _read(file: pa.Buffer) -> pa.Array:
+    table = pq.ParquetFile(pa.BufferReader(file), pre_buffer=False, **any_depth()).reader.read_row_group(0, use_threads=False)
+    column = table.column(0)
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
+def _head(element: bytes) -> bytes:
+    """A footer up to its schema, which has one element."""
+    root = _fields((4, BINARY, binary(b"schema")), (5, I32, integer(1)))
+    schema = list_header(STRUCT, 2) + root + bytes((STOP,)) + element
+    return _fields((1, I32, integer(1)), (SCHEMA, LIST, schema))
+
+
+def _column(kind: int, name: bytes) -> bytes:
+    """The description of a column chunk that is not compressed, up to the number of its values."""
+    encodings, path = list_header(I32, 1) + integer(kernel.ENCODING_RLE), list_header(BINARY, 1) + binary(name)
+    return _fields((1, I32, integer(kind)), (2, LIST, encodings), (3, LIST, path), (4, I32, integer(kernel.UNCOMPRESSED)))
+
+
+def _footer(leaf: _Leaf, count: int, start: int, end: int) -> bytes:
+    """The footer of a file with one column of so many values, whose data pages are from `start` to `end`, its dictionary before."""
+    size, stop = integer(end - len(MAGIC)), bytes((STOP,))
+    numbers = [(META_VALUES, I64, integer(count)), (6, I64, size), (META_COMPRESSED, I64, size), (META_DATA_PAGE, I64, integer(start))]
+    if start > len(MAGIC):
+        numbers.append((META_DICTIONARY_PAGE, I64, integer(len(MAGIC))))
+    column = leaf.column + _fields(*numbers, previous=META_VALUES - 1) + stop
+    chunk = _fields((CHUNK_FILE_OFFSET, I64, integer(0)), (CHUNK_METADATA, STRUCT, column)) + stop
+    group = _fields((GROUP_COLUMNS, LIST, list_header(STRUCT, 1) + chunk), (2, I64, size), (GROUP_ROWS, I64, integer(count))) + stop
+    return leaf.head + _fields((NUM_ROWS, I64, integer(count)), (ROW_GROUPS, LIST, list_header(STRUCT, 1) + group), previous=SCHEMA) + stop
+
+
+def _fields(*fields: tuple[int, int, bytes], previous: int = 0) -> bytes:
+    """Fields of a struct, by number, kind and value."""
+    made: list[bytes] = []
+    for number, kind, value in fields:
+        made += (field_header(previous, number, kind), value)
+        previous = number
+    return b"".join(made)
