@@ -48,13 +48,8 @@ __all__ = ["Dense", "DenseLeaves"]
 Bits = npt.NDArray[np.uint8]
 
 _CODECS: Final = {"UNCOMPRESSED": kernel.UNCOMPRESSED, "SNAPPY": kernel.SNAPPY, "ZSTD": kernel.ZSTD}
-_NAMES: Final = {kernel.SNAPPY: "snappy", kernel.ZSTD: "zstd"}
-_KIND: Final = kernel.PAGE_KIND
-_SIZE: Final = kernel.PAGE_SIZE
-_RAW_SIZE: Final = kernel.PAGE_RAW_SIZE
-_VALUES: Final = kernel.PAGE_VALUES
-_ENCODING: Final = kernel.PAGE_ENCODING
 _MOST_BITS: Final = 4
+_FEW_PAGES: Final = 64
 _MOST_FOOTER: Final = 256
 """Bytes of a footer besides what is the same for all chunks of a column."""
 # What is read this way is in memory as a whole, several times over.
@@ -102,18 +97,13 @@ class Dense:
 
     def spread_with(self, values: pa.Array, other: Dense, others: pa.Array) -> pa.Array:
         """Like `spread`, but rows of which the other column has a value get one of `others`, which may be null."""
-        rows, width = other.held_rows(), _width(values.type)
-        if len(values) in (0, self.rows) or not width or values.null_count or values.offset:
-            return replace_rows(self.spread(values), rows, others)
+        width = _width(values.type)
+        if len(values) in (0, self.rows) or not width or values.null_count or values.offset or others.offset:
+            return replace_rows(self.spread(values), other.held_rows(), others)
         made = pa.allocate_buffer(self.rows * width)
-        kernels.pages.spread_values(_octets(values.buffers()[1]), width, self.bits, self.rows, len(values), _octets(made))
-        placed = np.frombuffer(others.buffers()[1], f"V{width}")[others.offset : others.offset + len(others)]
-        np.frombuffer(made, f"V{width}")[rows] = placed
-        bits = self.bits | other.bits
-        if others.null_count:
-            valid = np.unpackbits(bits, bitorder="little")
-            valid[rows[validity_of(others) == 0]] = 0
-            bits = np.packbits(valid, bitorder="little")
+        out, bits = _octets(made), self.bits.copy()
+        kernels.pages.spread_values(_octets(values.buffers()[1]), width, bits, self.rows, len(values), out)
+        kernels.pages.place_values(_octets(others.buffers()[1]), width, validity_of(others), other.bits, self.rows, out, bits)
         return pa.Array.from_buffers(values.type, self.rows, [pa.py_buffer(bits), made])
 
 
@@ -206,48 +196,43 @@ def _read_chunk(octets: bytes, codec: int, rows: int, leaf: _Leaf, kind: pa.Data
 
 def _strip(octets: bytes, codec: int, rows: int, leaf: _Leaf) -> tuple[pa.Buffer | None, Bits, int] | None:
     """A file with the values of a column chunk, if there are any, validity bits, and how many values there are."""
-    found: list[tuple[int, list[int]]] = []
-    about = np.empty(kernel.PAGE_SLOTS, np.int64)
-    at = room = 0
-    while at < len(octets):
-        at = kernels.pages.read_header(octets, at, len(octets), codec, about)
-        page = about.tolist()
-        is_dictionary = page[_KIND] == kernel.DICTIONARY_PAGE and not found
-        is_levelled = page[_KIND] == kernel.DATA_PAGE and page[kernel.PAGE_LEVELS] == kernel.ENCODING_RLE
-        if at < 0 or page[_VALUES] < 0 or page[_ENCODING] < 0 or not (is_dictionary or is_levelled):
-            return None
-        room += page[_RAW_SIZE] + kernel.MOST_HEADER
-        found.append((at, page))
-        at += page[_SIZE]
-    if sum(page[_VALUES] for _, page in found if page[_KIND] == kernel.DATA_PAGE) != rows or room > 2 * _MOST_BYTES:
+    total = np.zeros(kernel.ALL_SLOTS, np.int64)
+    room = _FEW_PAGES
+    while True:
+        pages = np.empty(room * kernel.PAGE_SLOTS, np.int64)
+        number = kernels.pages.list_pages(octets, len(octets), codec, pages, room, total)
+        if number <= room:
+            break
+        room *= _FEW_PAGES
+    raw_size, found_rows = int(total[kernel.ALL_RAW_SIZE]), int(total[kernel.ALL_ROWS])
+    if number < 0 or found_rows != rows or raw_size > _MOST_BYTES:
         return None
-    made = pa.allocate_buffer(len(MAGIC) + room + len(leaf.head) + len(leaf.column) + _MOST_FOOTER)
-    out = _octets(made)
-    bits = np.zeros((rows + 7) // 8, np.uint8)
+    bodies = _decompressed(octets, codec, pages.reshape(-1, kernel.PAGE_SLOTS)[:number].tolist(), raw_size)
+    made = pa.allocate_buffer(len(MAGIC) + raw_size + number * kernel.MOST_HEADER + len(leaf.head) + len(leaf.column) + _MOST_FOOTER)
+    out, bits = _octets(made), np.zeros((rows + 7) // 8, np.uint8)
     four = _meaning_of_four(leaf.most, leaf.width)
-    compressed = _octets(octets)
-    decompress = None if codec == kernel.UNCOMPRESSED else pa.Codec(_NAMES[codec]).decompress
-    start = end = len(MAGIC)
-    count = before = 0
-    for at, page in found:
-        size, values, encoding = page[_RAW_SIZE], page[_VALUES], page[_ENCODING]
-        body = compressed[at : at + page[_SIZE]]
-        if decompress is not None:
-            body = _octets(decompress(body, size))
-        if page[_KIND] == kernel.DICTIONARY_PAGE:
-            start = end = kernels.pages.copy_dictionary(body, size, values, encoding, out, end)
-            continue
-        end = kernels.pages.strip_page(body, size, values, leaf.most, leaf.width, four, bits, before, encoding, out, end, about)
-        if end < 0:
-            return None
-        count += int(about[_VALUES])
-        before += values
+    end = kernels.pages.strip_pages(bodies, pages, number, leaf.most, leaf.width, four, bits, out, len(MAGIC), total)
+    count, start = int(total[kernel.ALL_VALUES]), int(total[kernel.ALL_START])
+    if end < 0:
+        return None
     if not count:
         return None, bits, 0
     tail = with_tail(_footer(leaf, count, start, end))
     out[: len(MAGIC)] = _octets(MAGIC)
     out[end : end + len(tail)] = _octets(tail)
     return made.slice(0, end + len(tail)), bits, count
+
+
+def _decompressed(octets: bytes, codec: int, pages: list[list[int]], size: int) -> Bits:
+    """The bodies of pages side by side, without the headers between them."""
+    view = memoryview(octets)
+    bodies = [view[page[kernel.PAGE_START] : page[kernel.PAGE_START] + page[kernel.PAGE_SIZE]] for page in pages]
+    if codec == kernel.SNAPPY:
+        decompress = pa.Codec("snappy").decompress
+        bodies = [decompress(body, page[kernel.PAGE_RAW_SIZE], asbytes=True) for body, page in zip(bodies, pages, strict=True)]
+    joined = b"".join(bodies)
+    # One frame behind the other is what Zstandard takes at once.
+    return _octets(pa.Codec("zstd").decompress(joined, size) if codec == kernel.ZSTD else joined)
 
 
 def _read(file: pa.Buffer) -> pa.Array:

@@ -2,8 +2,9 @@
 
 A page stores a definition level for every row and then the values of those rows that have one, side by side. So a page without its
 levels is a page of a required column, which is read several times as fast; the levels become Arrow's validity bits by themselves.
-`read_header` understands the header of a page, `strip_page` parts its levels from its values, and `spread_values` and `spread_offsets`
-put what was read of the latter where the former say.
+`list_pages` understands the headers of pages, `strip_pages` parts their levels from their values, and `spread_values` and
+`spread_offsets` put what was read of the latter where the former say. Each does all pages or rows of a column at once: threads that
+are back too often wait for each other.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from varquet.kernels.source.dialect import (
     InBytes,
     InBytesView,
+    InInts,
+    InIntsView,
     OutBytes,
     OutBytesView,
     OutInts,
@@ -18,6 +21,7 @@ from varquet.kernels.source.dialect import (
     copy_bytes,
     i64,
     in_bytes,
+    in_ints,
     inlined,
     kernel,
     load64,
@@ -36,9 +40,18 @@ PAGE_SIZE = 2
 PAGE_VALUES = 3
 PAGE_ENCODING = 4
 PAGE_LEVELS = 5
-PAGE_NUMBER = 6
-PAGE_FIELDS = 7
+PAGE_START = 6
+PAGE_NUMBER = 7
+PAGE_FIELDS = 8
 PAGE_SLOTS = 12
+
+# What is known of all pages: their bytes before they were compressed, their rows; how many have a value, and where the data pages begin.
+ALL_RAW_SIZE = 0
+ALL_ROWS = 1
+ALL_VALUES = 2
+ALL_START = 3
+ALL_NUMBER = 4
+ALL_SLOTS = 5
 
 DATA_PAGE = 0
 DICTIONARY_PAGE = 2
@@ -50,7 +63,7 @@ ZSTD = 6
 
 MOST_DEPTH = 4
 MOST_HEADER = 64
-"""Bytes that the header of a page takes at most that `strip_page` writes."""
+"""Bytes that the header of a page takes at most that `strip_pages` writes."""
 
 # What a table says of four levels: bits of those that are the highest, whether one is too high, and how many are the highest.
 FOUR_TOO_HIGH = 16
@@ -75,14 +88,14 @@ def read_varint(data: InBytes, at: i64, end: i64, out: OutInts, slot: i64) -> i6
 
 
 @kernel
-def stated_size(data: InBytes, at: i64, end: i64, codec: i64, out: OutInts) -> i64:
+def stated_size(data: InBytes, at: i64, end: i64, codec: i64, out: OutInts, slot: i64) -> i64:
     """How many bytes compressed ones say that they become; -1 if they do not."""
     flags: i64
     width: i64
     if codec == UNCOMPRESSED:
         return end - at
     if codec == SNAPPY:
-        return -1 if read_varint(data, at, end, out, PAGE_NUMBER) < 0 else out[PAGE_NUMBER]
+        return -1 if read_varint(data, at, end, out, slot) < 0 else out[slot]
     if codec != ZSTD or end - at < 5 or load_le(data, at, 4) != 0xFD2FB528:
         return -1
     # A frame: flags, a window unless there is a single segment, the id of a dictionary, and the size, which need not be there.
@@ -98,61 +111,88 @@ def stated_size(data: InBytes, at: i64, end: i64, codec: i64, out: OutInts) -> i
     return load_le(data, at, width) + (256 if width == 2 else 0)
 
 
-def read_header(chunk: InBytesView, at: i64, size: i64, codec: i64, page: OutIntsView) -> i64:
-    """Read the header of the page at a position of a column chunk; where its body begins, or -1 if it is not understood.
-
-    Nor is one whose compressed bytes do not say that they become as many as the header says: nobody else would notice.
-    """
+@kernel
+def read_header(data: InBytes, at: i64, end: i64, out: OutInts, page: i64) -> i64:
+    """Read the header of a page into the slots from `page` on; where its body begins, or -1 if it is not understood."""
     header: i64
     kind: i64
     number: i64
     field: i64
     depth: i64 = 0
-    data: InBytes = in_bytes(chunk)
-    out: OutInts = out_ints(page)
     for number in range(PAGE_SLOTS):
-        out[number] = -1
-    out[PAGE_FIELDS] = 0
+        out[page + number] = -1
+    out[page + PAGE_FIELDS] = 0
     while True:
-        if at < 0 or at >= size:
+        if at < 0 or at >= end:
             return -1
         header = data[at]
         at += 1
         if header == 0:
             if depth == 0:
-                break
+                return at
             depth -= 1
             continue
         kind = header & 15
         if header < 16:
             return -1
-        out[PAGE_FIELDS + depth] += header >> 4
-        field = out[PAGE_FIELDS + depth]
+        out[page + PAGE_FIELDS + depth] += header >> 4
+        field = out[page + PAGE_FIELDS + depth]
         if kind == 12:
             depth += 1
             if depth == MOST_DEPTH:
                 return -1
-            out[PAGE_FIELDS + depth] = 0
+            out[page + PAGE_FIELDS + depth] = 0
         elif kind == 3:
             at += 1
         elif kind >= 4 and kind <= 6:
-            at = read_varint(data, at, size, out, PAGE_NUMBER)
-            number = (out[PAGE_NUMBER] >> 1) ^ -(out[PAGE_NUMBER] & 1)
+            at = read_varint(data, at, end, out, page + PAGE_NUMBER)
+            number = (out[page + PAGE_NUMBER] >> 1) ^ -(out[page + PAGE_NUMBER] & 1)
             if depth == 0 and field <= 3:
-                out[PAGE_KIND + field - 1] = number
-            elif depth == 1 and field <= 3 and (out[PAGE_FIELDS] == 5 or out[PAGE_FIELDS] == 7):
-                out[PAGE_VALUES + field - 1] = number
+                out[page + PAGE_KIND + field - 1] = number
+            elif depth == 1 and field <= 3 and (out[page + PAGE_FIELDS] == 5 or out[page + PAGE_FIELDS] == 7):
+                out[page + PAGE_VALUES + field - 1] = number
         elif kind == 8:
-            at = read_varint(data, at, size, out, PAGE_NUMBER)
+            at = read_varint(data, at, end, out, page + PAGE_NUMBER)
             if at >= 0:
-                at += out[PAGE_NUMBER]
+                at += out[page + PAGE_NUMBER]
         elif kind != 1 and kind != 2:
             return -1
-    if out[PAGE_SIZE] < 0 or out[PAGE_SIZE] > size - at or out[PAGE_RAW_SIZE] < 0:
-        return -1
-    if stated_size(data, at, at + out[PAGE_SIZE], codec, out) != out[PAGE_RAW_SIZE]:
-        return -1
-    return at
+
+
+def list_pages(chunk: InBytesView, size: i64, codec: i64, pages: OutIntsView, room: i64, total: OutIntsView) -> i64:
+    """Describe the pages of a column chunk; how many there are, one more than there is room for if that is too little, or -1.
+
+    It is -1 if a header is not understood, if there are others than data pages with levels in RLE and a dictionary before them, or if the
+    compressed bytes of one do not say that they become as many as its header says: who decompresses them would not notice.
+    """
+    at: i64 = 0
+    count: i64 = 0
+    page: i64
+    data: InBytes = in_bytes(chunk)
+    out: OutInts = out_ints(pages)
+    all_p: OutInts = out_ints(total)
+    all_p[ALL_RAW_SIZE] = 0
+    all_p[ALL_ROWS] = 0
+    while at < size:
+        if count == room:
+            return room + 1
+        page = count * PAGE_SLOTS
+        at = read_header(data, at, size, out, page)
+        if at < 0 or out[page + PAGE_SIZE] < 0 or out[page + PAGE_SIZE] > size - at:
+            return -1
+        if out[page + PAGE_VALUES] < 0 or out[page + PAGE_ENCODING] < 0:
+            return -1
+        if out[page + PAGE_KIND] == DATA_PAGE and out[page + PAGE_LEVELS] == ENCODING_RLE:
+            all_p[ALL_ROWS] += out[page + PAGE_VALUES]
+        elif out[page + PAGE_KIND] != DICTIONARY_PAGE or count > 0:
+            return -1
+        if stated_size(data, at, at + out[page + PAGE_SIZE], codec, out, page + PAGE_NUMBER) != out[page + PAGE_RAW_SIZE]:
+            return -1
+        all_p[ALL_RAW_SIZE] += out[page + PAGE_RAW_SIZE]
+        out[page + PAGE_START] = at
+        at += out[page + PAGE_SIZE]
+        count += 1
+    return count
 
 
 @kernel
@@ -186,7 +226,7 @@ def put_byte(bits: OutBytes, at: i64, byte: i64) -> i64:
 
 @kernel
 def read_levels(
-    data: InBytes, at: i64, end: i64, rows: i64, most: i64, width: i64, four: InBytes, bits: OutBytes, before: i64, state: OutInts
+    data: InBytes, at: i64, end: i64, rows: i64, most: i64, width: i64, four: InBytes, bits: OutBytes, before: i64, total: OutInts
 ) -> i64:
     """Set the bits of the rows whose level is the highest; how many these are, or -1 if the levels are not understood."""
     row: i64 = 0
@@ -198,13 +238,13 @@ def read_levels(
     high: i64
     mask: i64 = (1 << (4 * width)) - 1
     while row < rows:
-        at = read_varint(data, at, end, state, PAGE_NUMBER)
+        at = read_varint(data, at, end, total, ALL_NUMBER)
         if at < 0:
             return -1
-        run = state[PAGE_NUMBER] >> 1
+        run = total[ALL_NUMBER] >> 1
         if run == 0:
             return -1
-        if state[PAGE_NUMBER] & 1 == 0:
+        if total[ALL_NUMBER] & 1 == 0:
             if at >= end or data[at] > most:
                 return -1
             run = run if run < rows - row else rows - row
@@ -270,54 +310,64 @@ def write_header(out: OutBytes, at: i64, kind: i64, size: i64, values: i64, enco
     return at + 2
 
 
-def copy_dictionary(body: InBytesView, size: i64, values: i64, encoding: i64, out: OutBytesView, at: i64) -> i64:
-    """Write a page with a dictionary, which has no levels; the position behind it."""
-    target: OutBytes = out_bytes(out)
-    at = write_header(target, at, DICTIONARY_PAGE, size, values, encoding)
-    copy_bytes(target, at, in_bytes(body), 0, size)
-    return at + size
-
-
-def strip_page(
-    body: InBytesView,
-    size: i64,
-    rows: i64,
+def strip_pages(
+    bodies: InBytesView,
+    pages: InIntsView,
+    count: i64,
     most: i64,
     width: i64,
     four: InBytesView,
     bits: OutBytesView,
-    before: i64,
-    encoding: i64,
     out: OutBytesView,
     at: i64,
-    state: OutIntsView,
+    total: OutIntsView,
 ) -> i64:
-    """Write a data page without its levels, unless it has no values; the position behind it, or -1 if it is not understood.
+    """Write pages that `list_pages` has described without levels, but those without a value; the position behind them, or -1.
 
-    The highest level is `most`, each takes `width` bits, up to 4; `four` says what four of them mean. Bits of rows that hold a value
-    are set from `before` on. How many these are is in state[PAGE_VALUES]. There is room for the page and MOST_HEADER more.
+    Their bodies lie side by side as they were before they were compressed. The highest level is `most`, each takes `width` bits, up
+    to 4; `four` says what four of them mean. The bits of rows that hold a value are set; how many these are is in total[ALL_VALUES],
+    where the data pages begin in total[ALL_START]. There is room for all bodies, and MOST_HEADER more for each.
     """
+    k: i64
+    page: i64
+    start: i64 = 0
+    end: i64
     length: i64
-    count: i64
-    data: InBytes = in_bytes(body)
+    values: i64
+    before: i64 = 0
+    data: InBytes = in_bytes(bodies)
+    pages_p: InInts = in_ints(pages)
     four_p: InBytes = in_bytes(four)
     bits_p: OutBytes = out_bytes(bits)
     target: OutBytes = out_bytes(out)
-    state_p: OutInts = out_ints(state)
+    all_p: OutInts = out_ints(total)
+    all_p[ALL_VALUES] = 0
+    all_p[ALL_START] = at
     with nogil:
-        length = load_le(data, 0, 4) if size >= 4 else -1
-        if length < 0 or length > size - 4:
-            at = -1
-        else:
-            count = read_levels(data, 4, 4 + length, rows, most, width, four_p, bits_p, before, state_p)
-            state_p[PAGE_VALUES] = count
-            if count < 0:
-                at = -1
-            elif count > 0:
-                length = 4 + length
-                at = write_header(target, at, DATA_PAGE, size - length, count, encoding)
-                copy_bytes(target, at, data, length, size - length)
-                at += size - length
+        for k in range(count):
+            page = k * PAGE_SLOTS
+            end = start + pages_p[page + PAGE_RAW_SIZE]
+            values = pages_p[page + PAGE_VALUES]
+            if pages_p[page + PAGE_KIND] == DATA_PAGE:
+                length = load_le(data, start, 4) if end - start >= 4 else -1
+                if length < 0 or length > end - start - 4:
+                    at = -1
+                    break
+                start += 4
+                values = read_levels(data, start, start + length, values, most, width, four_p, bits_p, before, all_p)
+                if values < 0:
+                    at = -1
+                    break
+                start += length
+                before += pages_p[page + PAGE_VALUES]
+                all_p[ALL_VALUES] += values
+            if values > 0:
+                at = write_header(target, at, pages_p[page + PAGE_KIND], end - start, values, pages_p[page + PAGE_ENCODING])
+                copy_bytes(target, at, data, start, end - start)
+                at += end - start
+            if pages_p[page + PAGE_KIND] == DICTIONARY_PAGE:
+                all_p[ALL_START] = at
+            start = end
     return at
 
 
@@ -391,6 +441,34 @@ def spread_values(values: InBytesView, width: i64, bits: InBytesView, rows: i64,
         for at in range(row * width, rows * width):
             out_p[at] = 0
     return row
+
+
+def place_values(
+    values: InBytesView, width: i64, valid: InBytesView, held: InBytesView, rows: i64, out: OutBytesView, bits: OutBytesView
+) -> i64:
+    """Put values of `width` bytes over those of the rows whose bits are set in `held`, in order, and null where `valid` is 0; how many."""
+    row: i64 = 0
+    k: i64 = 0
+    values_p: InBytes = in_bytes(values)
+    valid_p: InBytes = in_bytes(valid)
+    held_p: InBytes = in_bytes(held)
+    out_p: OutBytes = out_bytes(out)
+    bits_p: OutBytes = out_bytes(bits)
+    with nogil:
+        while row < rows:
+            if held_p[row >> 3] >> (row & 7) == 0:
+                # No other row of this byte is one of them.
+                row = (row | 7) + 1
+                continue
+            if (held_p[row >> 3] >> (row & 7)) & 1:
+                copy_value(out_p, row, values_p, k, width)
+                if valid_p[k]:
+                    bits_p[row >> 3] = bits_p[row >> 3] | (1 << (row & 7))
+                else:
+                    bits_p[row >> 3] = bits_p[row >> 3] & (255 - (1 << (row & 7)))
+                k += 1
+            row += 1
+    return k
 
 
 def spread_offsets(offsets: InBytesView, width: i64, bits: InBytesView, rows: i64, count: i64, out: OutBytesView) -> i64:
