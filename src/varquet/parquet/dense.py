@@ -11,8 +11,9 @@ Whatever is not as expected is left to pyarrow: other versions of pages, codecs 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,11 +56,12 @@ _MOST_FOOTER: Final = 256
 # What is read this way is in memory as a whole, several times over.
 _MOST_BYTES: Final = 1 << 26
 _REQUIRED: Final = integer(0)
+_STOP: Final = bytes((STOP,))
 
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """The values of a leaf column in a row group, without nulls, and which rows have them."""
+    """The values of a leaf column in some row groups, without nulls, and which rows have them."""
 
     values: pa.Array
     bits: Bits
@@ -129,6 +131,17 @@ class _Leaf:
     """What the description of a column chunk begins with."""
 
 
+class _Chunk(NamedTuple):
+    """A column chunk: where its pages are, and what its footer says of them."""
+
+    start: int
+    size: int
+    raw_size: int
+    rows: int
+    codec: int | None
+    is_usable: bool
+
+
 @dataclass(slots=True)
 class DenseLeaves:
     """The leaf columns of a file that may be read without their nulls."""
@@ -137,29 +150,35 @@ class DenseLeaves:
     metadata: pq.FileMetaData
     leaves: dict[int, _Leaf | None] = field(default_factory=dict)
 
-    def read(self, source: pa.NativeFile, group: int, leaf: int, kind: pa.DataType) -> Dense | None:
-        """A leaf column of a row group, the values as this type; None if it must be read as others are."""
+    def read(self, source: pa.NativeFile, groups: Sequence[int], leaf: int, kind: pa.DataType) -> Dense | None:
+        """A leaf column of row groups, one behind the other, the values as this type; None if it must be read as others are."""
         if leaf not in self.leaves:
             self.leaves[leaf] = self._leaf(leaf)
         about = self.leaves[leaf]
-        row_group = self.metadata.row_group(group)
-        chunk = row_group.column(leaf)
-        codec = _CODECS.get(chunk.compression)
-        rows = row_group.num_rows
-        sizes = chunk.total_compressed_size, chunk.total_uncompressed_size
-        if about is None or codec is None or chunk.num_values != rows or not all(0 < size <= _MOST_BYTES for size in sizes):
+        if about is None:
             return None
-        start = chunk.data_page_offset
-        if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
-            start = chunk.dictionary_page_offset
+        chunks = [self._chunk(group, leaf) for group in groups]
+        codec = chunks[0].codec
+        size = sum(max(chunk.size, chunk.raw_size) for chunk in chunks)
+        if codec is None or size > _MOST_BYTES or not all(chunk.is_usable and chunk.codec == codec for chunk in chunks):
+            return None
         try:
-            made = _read_chunk(source.read_at(sizes[0], start), codec, rows, about, kind)
+            made = _read_chunks([source.read_at(chunk.size, chunk.start) for chunk in chunks], chunks, about, kind)
         except (pa.ArrowException, OSError):
             made = None  # who reads it as others are read will hear what is wrong with it
         if made is None:
             # What one chunk of a column is like, the others are: they are not to be read twice.
             self.leaves[leaf] = None
         return made
+
+    def _chunk(self, group: int, leaf: int) -> _Chunk:
+        row_group = self.metadata.row_group(group)
+        chunk = row_group.column(leaf)
+        start, rows = chunk.data_page_offset, row_group.num_rows
+        if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
+            start = chunk.dictionary_page_offset
+        sizes = chunk.total_compressed_size, chunk.total_uncompressed_size
+        return _Chunk(start, *sizes, rows, _CODECS.get(chunk.compression), chunk.num_values == rows and min(sizes) > 0)
 
     def _leaf(self, leaf: int) -> _Leaf | None:
         column = self.metadata.schema.column(leaf)
@@ -185,67 +204,88 @@ def _meaning_of_four(most: int, width: int) -> Bits:
     return np.asarray(meaning | kernel.FOUR_TOO_HIGH * is_too_high, np.uint8)
 
 
-def _read_chunk(octets: bytes, codec: int, rows: int, leaf: _Leaf, kind: pa.DataType) -> Dense | None:
-    stripped = _strip(octets, codec, rows, leaf)
-    if stripped is None:
+def _read_chunks(octets: Sequence[bytes], chunks: Sequence[_Chunk], leaf: _Leaf, kind: pa.DataType) -> Dense | None:
+    codec = chunks[0].codec
+    assert codec is not None
+    pages = [_pages(one, codec, chunk.rows) for one, chunk in zip(octets, chunks, strict=True)]
+    listed = [one for one in pages if one is not None]
+    raw_size, rows = sum(one.raw_size for one in listed), sum(chunk.rows for chunk in chunks)
+    if len(listed) < len(pages) or raw_size > _MOST_BYTES:
         return None
-    file, bits, count = stripped
-    values = pa.nulls(0, kind) if file is None else plain(_read(file))
+    bodies = _decompressed(octets, listed, codec, raw_size)
+    headers = sum(len(one.table) for one in listed) * kernel.MOST_HEADER
+    room = len(MAGIC) + raw_size + headers + len(leaf.head) + len(chunks) * (len(leaf.column) + _MOST_FOOTER) + _MOST_FOOTER
+    made = pa.allocate_buffer(room)
+    out, bits, total = _octets(made), np.zeros((rows + 7) // 8, np.uint8), np.zeros(kernel.ALL_SLOTS, np.int64)
+    four = _meaning_of_four(leaf.most, leaf.width)
+    groups: list[bytes] = []
+    count = before = at = 0
+    end = len(MAGIC)
+    for one, chunk in zip(listed, chunks, strict=True):
+        first = end
+        body = bodies[at : at + one.raw_size]
+        end = kernels.pages.strip_pages(
+            body, one.table.ravel(), len(one.table), leaf.most, leaf.width, four, bits, before, out, first, total
+        )
+        if end < 0:
+            return None
+        values = int(total[kernel.ALL_VALUES])
+        if values:
+            groups.append(_row_group(leaf, values, first, int(total[kernel.ALL_START]), end))
+        count, before, at = count + values, before + chunk.rows, at + one.raw_size
+    if not count:
+        return Dense(pa.nulls(0, kind), bits, rows)
+    footer = leaf.head + _fields((NUM_ROWS, I64, integer(count)), (ROW_GROUPS, LIST, _structs(groups)), previous=SCHEMA) + _STOP
+    tail = with_tail(footer)
+    out[: len(MAGIC)] = _octets(MAGIC)
+    out[end : end + len(tail)] = _octets(tail)
+    values = plain(_read(made.slice(0, end + len(tail)), len(groups)))
     return Dense(values, bits, rows) if values.type == kind and len(values) == count and not values.null_count else None
 
 
-def _strip(octets: bytes, codec: int, rows: int, leaf: _Leaf) -> tuple[pa.Buffer | None, Bits, int] | None:
-    """A file with the values of a column chunk, if there are any, validity bits, and how many values there are."""
+class _Pages(NamedTuple):
+    """The pages of a column chunk, as `list_pages` describes them, and how many bytes their bodies have that are not compressed."""
+
+    table: npt.NDArray[np.int64]
+    raw_size: int
+
+
+def _pages(octets: bytes, codec: int, rows: int) -> _Pages | None:
     total = np.zeros(kernel.ALL_SLOTS, np.int64)
     room = _FEW_PAGES
     while True:
-        pages = np.empty(room * kernel.PAGE_SLOTS, np.int64)
-        number = kernels.pages.list_pages(octets, len(octets), codec, pages, room, total)
-        if number <= room:
-            break
+        table = np.empty((room, kernel.PAGE_SLOTS), np.int64)
+        count = kernels.pages.list_pages(octets, len(octets), codec, table.ravel(), room, total)
+        if count <= room:
+            return None if count < 0 or total[kernel.ALL_ROWS] != rows else _Pages(table[:count], int(total[kernel.ALL_RAW_SIZE]))
         room *= _FEW_PAGES
-    raw_size, found_rows = int(total[kernel.ALL_RAW_SIZE]), int(total[kernel.ALL_ROWS])
-    if number < 0 or found_rows != rows or raw_size > _MOST_BYTES:
-        return None
-    bodies = _decompressed(octets, codec, pages.reshape(-1, kernel.PAGE_SLOTS)[:number].tolist(), raw_size)
-    made = pa.allocate_buffer(len(MAGIC) + raw_size + number * kernel.MOST_HEADER + len(leaf.head) + len(leaf.column) + _MOST_FOOTER)
-    out, bits = _octets(made), np.zeros((rows + 7) // 8, np.uint8)
-    four = _meaning_of_four(leaf.most, leaf.width)
-    end = kernels.pages.strip_pages(bodies, pages, number, leaf.most, leaf.width, four, bits, out, len(MAGIC), total)
-    count, start = int(total[kernel.ALL_VALUES]), int(total[kernel.ALL_START])
-    if end < 0:
-        return None
-    if not count:
-        return None, bits, 0
-    tail = with_tail(_footer(leaf, count, start, end))
-    out[: len(MAGIC)] = _octets(MAGIC)
-    out[end : end + len(tail)] = _octets(tail)
-    return made.slice(0, end + len(tail)), bits, count
 
 
-def _decompressed(octets: bytes, codec: int, pages: list[list[int]], size: int) -> Bits:
+def _decompressed(octets: Sequence[bytes], listed: Sequence[_Pages], codec: int, size: int) -> Bits:
     """The bodies of pages side by side, without the headers between them."""
-    view = memoryview(octets)
-    bodies = [view[page[kernel.PAGE_START] : page[kernel.PAGE_START] + page[kernel.PAGE_SIZE]] for page in pages]
+    bodies: list[memoryview | bytes] = []
+    for one, pages in zip(octets, listed, strict=True):
+        view = memoryview(one)
+        bodies += [view[page[kernel.PAGE_START] : page[kernel.PAGE_START] + page[kernel.PAGE_SIZE]] for page in pages.table.tolist()]
     if codec == kernel.SNAPPY:
         decompress = pa.Codec("snappy").decompress
-        bodies = [decompress(body, page[kernel.PAGE_RAW_SIZE], asbytes=True) for body, page in zip(bodies, pages, strict=True)]
+        sizes = [size for pages in listed for size in pages.table[:, kernel.PAGE_RAW_SIZE].tolist()]
+        bodies = [decompress(body, size, asbytes=True) for body, size in zip(bodies, sizes, strict=True)]
     joined = b"".join(bodies)
     # One frame behind the other is what Zstandard takes at once.
     return _octets(pa.Codec("zstd").decompress(joined, size) if codec == kernel.ZSTD else joined)
 
 
-def _read(file: pa.Buffer) -> pa.Array:
-    table = pq.ParquetFile(pa.BufferReader(file), pre_buffer=False, **any_depth()).reader.read_row_group(0, use_threads=False)
-    column = table.column(0)
+def _read(file: pa.Buffer, groups: int) -> pa.Array:
+    reader = pq.ParquetFile(pa.BufferReader(file), pre_buffer=False, **any_depth()).reader
+    column = reader.read_row_groups(list(range(groups)), use_threads=False).column(0)
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
 def _head(element: bytes) -> bytes:
     """A footer up to its schema, which has one element."""
     root = _fields((4, BINARY, binary(b"schema")), (5, I32, integer(1)))
-    schema = list_header(STRUCT, 2) + root + bytes((STOP,)) + element
-    return _fields((1, I32, integer(1)), (SCHEMA, LIST, schema))
+    return _fields((1, I32, integer(1)), (SCHEMA, LIST, _structs([root + _STOP, element])))
 
 
 def _column(kind: int, name: bytes) -> bytes:
@@ -254,16 +294,19 @@ def _column(kind: int, name: bytes) -> bytes:
     return _fields((1, I32, integer(kind)), (2, LIST, encodings), (3, LIST, path), (4, I32, integer(kernel.UNCOMPRESSED)))
 
 
-def _footer(leaf: _Leaf, count: int, start: int, end: int) -> bytes:
-    """The footer of a file with one column of so many values, whose data pages are from `start` to `end`, its dictionary before."""
-    size, stop = integer(end - len(MAGIC)), bytes((STOP,))
+def _row_group(leaf: _Leaf, count: int, first: int, start: int, end: int) -> bytes:
+    """A row group of so many values, whose data pages are from `start` to `end`, and the dictionary before them from `first` on."""
+    size = integer(end - first)
     numbers = [(META_VALUES, I64, integer(count)), (6, I64, size), (META_COMPRESSED, I64, size), (META_DATA_PAGE, I64, integer(start))]
-    if start > len(MAGIC):
-        numbers.append((META_DICTIONARY_PAGE, I64, integer(len(MAGIC))))
-    column = leaf.column + _fields(*numbers, previous=META_VALUES - 1) + stop
-    chunk = _fields((CHUNK_FILE_OFFSET, I64, integer(0)), (CHUNK_METADATA, STRUCT, column)) + stop
-    group = _fields((GROUP_COLUMNS, LIST, list_header(STRUCT, 1) + chunk), (2, I64, size), (GROUP_ROWS, I64, integer(count))) + stop
-    return leaf.head + _fields((NUM_ROWS, I64, integer(count)), (ROW_GROUPS, LIST, list_header(STRUCT, 1) + group), previous=SCHEMA) + stop
+    if start > first:
+        numbers.append((META_DICTIONARY_PAGE, I64, integer(first)))
+    column = leaf.column + _fields(*numbers, previous=META_VALUES - 1) + _STOP
+    chunk = _fields((CHUNK_FILE_OFFSET, I64, integer(0)), (CHUNK_METADATA, STRUCT, column)) + _STOP
+    return _fields((GROUP_COLUMNS, LIST, _structs([chunk])), (2, I64, size), (GROUP_ROWS, I64, integer(count))) + _STOP
+
+
+def _structs(structs: Sequence[bytes]) -> bytes:
+    return list_header(STRUCT, len(structs)) + b"".join(structs)
 
 
 def _fields(*fields: tuple[int, int, bytes], previous: int = 0) -> bytes:

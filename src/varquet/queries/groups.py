@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,7 +25,7 @@ from varquet.queries.map_access import MapAccess, map_need, read_map
 from varquet.queries.opened import OpenedFile
 from varquet.queries.statistics import adds_nothing, holds_nothing
 
-__all__ = ["GroupReading", "Key"]
+__all__ = ["GroupReading", "Key", "columns_of_run"]
 
 Key: TypeAlias = "tuple[Any, ...]"
 
@@ -101,7 +101,7 @@ class GroupReading:
     def leaf(self, leaf: int, kind: pa.DataType) -> Dense | None:
         """A leaf without its nulls, read once."""
         if leaf not in self.dense:
-            self.dense[leaf] = self.file.dense(self.group, leaf, kind)
+            self.dense[leaf] = self.file.dense([self.group], leaf, kind)
         return self.dense[leaf]
 
     @contextlib.contextmanager
@@ -215,3 +215,40 @@ class GroupReading:
             else:
                 made.append(self.constant(Operand(None, one.name, one.type)).slice(0, rows))
         return made_table(made, schema, rows)
+
+
+def columns_of_run(readings: Sequence[GroupReading], select: Mapping[str, Operand]) -> list[pa.Array] | None:
+    """The columns of the result, of several row groups at once; None if not all of them can be read without their nulls."""
+    first = readings[0]
+    rows = sum(reading.rows for reading in readings)
+    wanted: list[tuple[Access, pa.DataType, Need]] = []
+    for operand in select.values():
+        access = first.file.access(operand, first.default)
+        if operand.type is None or not isinstance(access, Access) or not access.has_own_leaves:
+            return None
+        needs = {reading.need(access, operand) for reading in readings}
+        need = needs.pop()
+        # Texts are made of objects as well, whose names each row group has for itself.
+        if needs or not all(map(first.file.may_be_dense, need.leaves)) or (need.reads_residual and pa.types.is_string(operand.type)):
+            return None
+        wanted.append((access, operand.type, need))
+    dense: dict[int, Dense | None] = {}
+
+    def leaf(number: int, kind: pa.DataType) -> Dense | None:
+        if number not in dense:
+            dense[number] = first.file.dense([reading.group for reading in readings], number, kind)
+        return dense[number]
+
+    def names() -> pa.Array:
+        raise AssertionError("expected values that have no names")
+
+    made: list[pa.Array] = []
+    for access, kind, need in wanted:
+        try:
+            column = read_dense(access, kind, need, leaf, rows, names)
+        except VarquetError:
+            return None  # read one by one, they will tell in which row group that is
+        if column is None:
+            return None
+        made.append(column)
+    return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -170,10 +170,14 @@ class OpenedFile:
         self.readers.put(lambda: reader)
         return {name: _one_chunk(column) for name, column in zip(table.column_names, table.columns, strict=True)}
 
-    def dense(self, group: int, leaf: int, kind: pa.DataType) -> Dense | None:
-        """A leaf column without its nulls, as this type; None if it must be read by `read`."""
+    def may_be_dense(self, leaf: int) -> bool:
+        """Whether nothing is known against reading a leaf column without its nulls."""
+        return self.open.source.filesystem is None and self.dense_leaves.leaves.get(leaf, leaf) is not None
+
+    def dense(self, groups: Sequence[int], leaf: int, kind: pa.DataType) -> Dense | None:
+        """A leaf column without its nulls, as this type, of row groups one behind the other; None if it must be read by `read`."""
         # From an object store pyarrow reads all columns of a row group at once, which is worth more.
-        return self.dense_leaves.read(self.source, group, leaf, kind) if self.open.source.filesystem is None else None
+        return self.dense_leaves.read(self.source, groups, leaf, kind) if self.open.source.filesystem is None else None
 
     def read_rows(self, group: int, leaves: frozenset[int], rows: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
         """Like `read`, of some rows only, in their order: from the pages that have them, if these can be read apart."""

@@ -67,7 +67,7 @@ def _as_pyarrow_reads(path: Path, group: int) -> pa.Array:
 
 def _read(leaves: DenseLeaves, path: Path, group: int, kind: pa.DataType) -> Dense | None:
     with pa.OSFile(str(path), "rb") as source:
-        return leaves.read(source, group, 0, kind)
+        return leaves.read(source, [group], 0, kind)
 
 
 _KINDS = [
@@ -125,6 +125,24 @@ def test_long_runs_of_values_and_of_nulls(tmp_path: Path) -> None:
     for group in range(2):
         found = _read(leaves, tmp_path / "f.parquet", group, pa.int64())
         assert found is not None and found.spread().to_pylist() == runs[group * _GROUP_ROWS : (group + 1) * _GROUP_ROWS]
+
+
+def test_row_groups_one_behind_the_other(tmp_path: Path) -> None:
+    chance = random.Random(2)
+    for kind in (pa.int64(), pa.string(), pa.decimal128(9, 2)):
+        values = pa.concat_arrays([_with_nulls(_values(kind, chance), 0.3, chance), pa.nulls(_GROUP_ROWS, kind), _values(kind, chance)])
+        leaves = _write(tmp_path / "f.parquet", _nested(values, 3, 0.1, chance))
+        groups = [4, 1, 2, 0]
+        expected = pa.concat_arrays([_as_pyarrow_reads(tmp_path / "f.parquet", group) for group in groups])
+        with pa.OSFile(str(tmp_path / "f.parquet"), "rb") as source:
+            found = leaves.read(source, groups, 0, kind)
+        assert found is not None and found.spread().equals(expected)
+
+
+def test_more_pages_than_are_expected(tmp_path: Path) -> None:
+    leaves = _write(tmp_path / "f.parquet", _nested(pa.array(range(_ROWS)), 2, 0.1, random.Random(1)), write_batch_size=1, data_page_size=1)
+    found = _read(leaves, tmp_path / "f.parquet", 0, pa.int64())
+    assert found is not None and found.spread().equals(_as_pyarrow_reads(tmp_path / "f.parquet", 0))
 
 
 def test_nothing_but_nulls(tmp_path: Path) -> None:

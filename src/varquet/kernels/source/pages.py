@@ -318,6 +318,7 @@ def strip_pages(
     width: i64,
     four: InBytesView,
     bits: OutBytesView,
+    before: i64,
     out: OutBytesView,
     at: i64,
     total: OutIntsView,
@@ -325,8 +326,8 @@ def strip_pages(
     """Write pages that `list_pages` has described without levels, but those without a value; the position behind them, or -1.
 
     Their bodies lie side by side as they were before they were compressed. The highest level is `most`, each takes `width` bits, up
-    to 4; `four` says what four of them mean. The bits of rows that hold a value are set; how many these are is in total[ALL_VALUES],
-    where the data pages begin in total[ALL_START]. There is room for all bodies, and MOST_HEADER more for each.
+    to 4; `four` says what four of them mean. The bits of rows that hold a value are set, from bit `before` on; how many these are is in
+    total[ALL_VALUES], where the data pages begin in total[ALL_START]. There is room for all bodies, and MOST_HEADER more for each.
     """
     k: i64
     page: i64
@@ -334,7 +335,6 @@ def strip_pages(
     end: i64
     length: i64
     values: i64
-    before: i64 = 0
     data: InBytes = in_bytes(bodies)
     pages_p: InInts = in_ints(pages)
     four_p: InBytes = in_bytes(four)
