@@ -22,6 +22,7 @@ __all__ = [
     "extract",
     "fingerprint",
     "load",
+    "pages",
     "parse_json",
     "profile",
     "share",
@@ -36,7 +37,7 @@ BUILDS: Final = {
     "checked": "varquet.kernels.checked",
     "interpreted": "varquet.kernels.source",
 }
-_VERBS: Final = ("parse_json", "to_json", "extract", "validate", "shred", "unshred", "share", "fingerprint", "profile")
+_VERBS: Final = ("parse_json", "to_json", "extract", "validate", "shred", "unshred", "share", "fingerprint", "profile", "pages")
 
 
 def load(build: str) -> dict[str, ModuleType]:
@@ -73,3 +74,4 @@ unshred: ModuleType = _modules["unshred"]
 share: ModuleType = _modules["share"]
 fingerprint: ModuleType = _modules["fingerprint"]
 profile: ModuleType = _modules["profile"]
+pages: ModuleType = _modules["pages"]

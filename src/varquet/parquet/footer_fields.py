@@ -11,6 +11,11 @@ ROW_GROUPS: Final = 4
 KEY_VALUES: Final = 5
 CREATED_BY: Final = 6
 
+# SchemaElement
+ELEMENT_TYPE: Final = 1
+ELEMENT_REPETITION: Final = 3
+ELEMENT_NAME: Final = 4
+
 # RowGroup
 GROUP_COLUMNS: Final = 1
 GROUP_ROWS: Final = 3

@@ -112,13 +112,19 @@ class OpenFile:
         """What its writer has said in the footer, by key."""
         # Rows that share their metadata shall do so in memory too.
         self.dictionaries = metadata_columns(self.footer)
-        self.file = self.parquet_file()
+        # Open from now on, so that it is the file that the footer is of; pyarrow's own view of it is made when it is needed.
+        self.handle = file.open()
         if columns is None and plan is None:
             found = kept.once(FileColumns, lambda: find_columns(self.file, self.footer, self.path))
         else:
             found = find_columns(self.file, self.footer, self.path, columns, plan)
         self.physical, self.joined, self.schema = found.physical, found.joined, found.schema
         self.maps, self.variants, self.paths, self.layouts = found.maps, found.variants, found.paths, found.layouts
+
+    @functools.cached_property
+    def file(self) -> pq.ParquetFile:
+        """The file as pyarrow has it."""
+        return pq.ParquetFile(self.handle, metadata=self.metadata, read_dictionary=self.dictionaries, **any_depth())
 
     def parquet_file(self, *, is_plain: bool = False, more_dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
         """The file opened once more, for another thread; `is_plain` reads no dictionaries."""

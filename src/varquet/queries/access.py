@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,13 +22,14 @@ from varquet.columns.scatter import replace_rows
 from varquet.errors import VarquetError
 from varquet.layouts.casts import cast_typed
 from varquet.layouts.shredding import LayoutName, unshred
+from varquet.parquet.dense import Dense
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.positions import Position, elements_below, fields_below, is_list
 from varquet.paths import Path
 from varquet.types import BASIC_OBJECT
 from varquet.variant.metadata import EMPTY_METADATA
 
-__all__ = ["Access", "Leaves", "Need", "column_access", "down", "need_of", "null_test", "read_access", "variant_access"]
+__all__ = ["Access", "Leaves", "Need", "column_access", "down", "need_of", "null_test", "read_access", "read_dense", "variant_access"]
 
 Step: TypeAlias = "str | int"
 
@@ -98,6 +100,12 @@ class Access:
     def is_within_list(self) -> bool:
         """Whether it leads through the elements of an array."""
         return any(isinstance(step, int) for step in self.trail)
+
+    @property
+    def has_own_leaves(self) -> bool:
+        """Whether the values are in no more than a typed leaf and the `value` beside it, one for each row."""
+        ends_here = self.rest is not None and not self.rest.steps and self.layout == "parquet"
+        return ends_here and self.is_primitive and len(self.typed) == 1 and not self.is_within_list
 
 
 def column_access(
@@ -216,6 +224,35 @@ def read_access(
     return made if value is None else _from_residual(value, access.rest, target, made, metadata)
 
 
+def read_dense(
+    access: Access,
+    target: pa.DataType,
+    need: Need,
+    leaf: Callable[[int, pa.DataType], Dense | None],
+    rows: int,
+    metadata: Callable[[], pa.Array],
+) -> pa.Array | None:
+    """Like `read_access`, of a path that has leaves of its own, which `leaf` reads; None if they cannot be read without their nulls."""
+    assert access.rest is not None and access.typed_type is not None
+    value = leaf(access.value, pa.binary()) if need.reads_residual and access.value is not None else None
+    typed = leaf(access.typed[0], access.typed_type) if need.reads_typed else None
+    if (value is None and need.reads_residual) or (typed is None and need.reads_typed):
+        return None
+    if typed is None or not len(typed.values):
+        typed = None
+    if value is None or not len(value.values):
+        return pa.nulls(rows, target) if typed is None else typed.spread(cast_typed(typed.values, target))
+    known = None if typed is None else extract_held(value.values, target)
+    if typed is None or known is None:
+        base = pa.nulls(rows, target) if typed is None else typed.spread(cast_typed(typed.values, target))
+        return _with_residuals(value.values, value.held_rows(), access.rest, target, base, metadata)
+    _, held, left = known
+    base = typed.spread_with(cast_typed(typed.values, target), value, held)
+    if not len(left):
+        return base
+    return _with_residuals(value.values.take(pa.array(left)), value.held_rows()[left], access.rest, target, base, metadata)
+
+
 def null_test(access: Access, need: Need, columns: Mapping[str, pa.Array], rows: int, metadata: Callable[[], pa.Array]) -> pa.Array:
     """Whether there is a value at a path, whatever it is: an array that is null where there is none."""
     if access.layout != "parquet" or access.rest is None or access.rest.steps:
@@ -242,11 +279,21 @@ def _from_residual(value: pa.Array, rest: Path, target: pa.DataType | None, base
         base = replace_rows(base, held_rows, held)
         if not len(rows):
             return base
-    places = pa.array(rows)
-    values = value.take(places)
+    return _with_residuals(value.take(pa.array(rows)), rows, rest, target, base, metadata)
+
+
+def _with_residuals(
+    values: pa.Array,
+    rows: npt.NDArray[np.int64],
+    rest: Path,
+    target: pa.DataType | None,
+    base: pa.Array,
+    metadata: Callable[[], pa.Array],
+) -> pa.Array:
+    """Values of a base, but in these rows what is found at the rest of the path in the values of a residual."""
     # Names are needed to find one, and to write those of objects.
     if rest.steps or ((target is None or pa.types.is_string(target)) and _has_containers(values)):
-        names = metadata().take(places)
+        names = metadata().take(pa.array(rows))
     else:
         names = pa.repeat(pa.scalar(EMPTY_METADATA, pa.binary()), len(values))
     variants = pa.StructArray.from_arrays(

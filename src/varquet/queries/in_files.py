@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,13 +22,18 @@ from varquet.queries.explaining import Explanation, FileReport, GroupReport, Pat
 from varquet.queries.expressions import Operand, Predicate, Query, operands_of
 from varquet.queries.file_statistics import file_bounds
 from varquet.queries.grammar import predicate_text
-from varquet.queries.groups import GroupReading, Key
+from varquet.queries.groups import GroupReading, Key, columns_of_run
 from varquet.queries.map_access import MapAccess
 from varquet.queries.opened import OpenedFile
 from varquet.queries.outcomes import ANYTHING, FALSE, TRUE, UNKNOWN, Bounds, outcomes
 from varquet.queries.statistics import bounds_of_constant
 
 __all__ = ["BoundFiles", "FilesSource"]
+
+# Row groups that are read at once: each costs some Python, for which threads wait for each other; but all of them are in memory.
+_RUN_GROUPS: Final = 4
+_RUN_ROWS: Final = 1 << 19
+_RUN_COLUMNS: Final = 8
 
 
 class FilesSource:
@@ -198,18 +203,47 @@ class BoundFiles:
                 if found & TRUE:
                     yield file, group, found
 
+    def runs(self, threads: int) -> Iterator[list[tuple[OpenedFile, int, int]]]:
+        """The same, those together that are read at once: neighbours in a file, where there are enough for all threads."""
+        run: list[tuple[OpenedFile, int, int]] = []
+        rows = 0
+        for file, group, found in self.groups():
+            size = file.metadata.row_group(group).num_rows
+            most = min(_RUN_GROUPS, file.metadata.num_row_groups // (2 * threads))
+            if run and (run[-1][0] is not file or len(run) >= most or rows + size > _RUN_ROWS):
+                yield run
+                run, rows = [], 0
+            run.append((file, group, found))
+            rows += size
+        if run:
+            yield run
+
     def tables(self, threads: int, limit: int | None) -> Iterator[pa.Table]:
-        tasks = self.groups()
         if limit is not None:
             # Who wants few rows does not want row groups read ahead.
             threads = 1
-        for made in in_order(lambda task: self.read_group(*task), tasks, threads):
-            if made is not None:
-                yield made
+        has_runs = limit is None and self.where is None and self.query.select and len(self.query.select) <= _RUN_COLUMNS
+        runs = self.runs(threads) if has_runs else ([task] for task in self.groups())
+        for tables in in_order(self.read_run, runs, threads):
+            yield from tables
+
+    def read_run(self, run: list[tuple[OpenedFile, int, int]]) -> list[pa.Table]:
+        """The rows of row groups of a file: of several, which no predicate is asked of, all at once if that can be done."""
+        file, select = run[0][0], self.query.select
+        if len(run) > 1 and select and file.deleted is None:
+            readings = [self.reading(file, group) for _, group, _ in run]
+            columns = columns_of_run(readings, select)
+            if columns is not None:
+                return [made_table(columns, self.schema, sum(reading.rows for reading in readings))]
+        made = (self.read_group(*task) for task in run)
+        return [table for table in made if table is not None]
+
+    def reading(self, file: OpenedFile, group: int) -> GroupReading:
+        return GroupReading(file, group, file.metadata.row_group(group).num_rows, self.source.column, self.type_of)
 
     def read_group(self, file: OpenedFile, group: int, found: int) -> pa.Table | None:
-        rows = file.metadata.row_group(group).num_rows
-        reading = GroupReading(file, group, rows, self.source.column, self.type_of)
+        reading = self.reading(file, group)
+        rows = reading.rows
         mask = None
         if self.where is not None and found & (FALSE | UNKNOWN):
             mask = reading.mask(self.where)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import queue
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.map_keys import key_of
+from varquet.parquet.dense import Dense, DenseLeaves
 from varquet.parquet.pages import read_pages
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, field_at, positions_named
@@ -44,8 +44,9 @@ class OpenedFile:
         self.path = found.file.path
         self.leaves = self.open.kept.once(Leaves, lambda: Leaves(self.open.footer.schema))
         self.metadata = self.open.metadata
-        self.readers: queue.SimpleQueue[pq.ParquetFile] = queue.SimpleQueue()
-        self.readers.put(self.open.file)
+        self.readers: queue.SimpleQueue[Callable[[], pq.ParquetFile]] = queue.SimpleQueue()
+        self.readers.put(lambda: self.open.file)
+        self.dense_leaves = self.open.kept.once(DenseLeaves, lambda: DenseLeaves(self.open.footer, self.metadata))
         self.index = self.open.kept.pages
         self.accesses: dict[tuple[Any, ...], Access | MapAccess | None] = {}
         self.blooms: dict[tuple[int, int], Callable[[Any], bool] | None] = {}
@@ -56,10 +57,10 @@ class OpenedFile:
         }
         self.deleted = None if found.deleted is None else found.deleted.positions()
 
-    @functools.cached_property
+    @property
     def source(self) -> pa.NativeFile:
         """The file itself, for pages and Bloom filters."""
-        return self.open.source.open()
+        return self.open.handle
 
     def position(self, name: str | None) -> Position | None:
         """The column of Variants or maps that a path means; None if this file has not got it."""
@@ -157,7 +158,7 @@ class OpenedFile:
         if not leaves:
             return {}
         try:
-            reader = self.readers.get_nowait()
+            reader = self.readers.get_nowait()()
         except queue.Empty:
             reader = self.open.parquet_file()
         try:
@@ -166,8 +167,17 @@ class OpenedFile:
         except pa.ArrowNotImplementedError:
             plain = self.open.parquet_file(is_plain=True)
             table = plain.reader.read_row_group(group, column_indices=sorted(leaves), use_threads=False)
-        self.readers.put(reader)
+        self.readers.put(lambda: reader)
         return {name: _one_chunk(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+
+    def may_be_dense(self, leaf: int) -> bool:
+        """Whether nothing is known against reading a leaf column without its nulls."""
+        return self.open.source.filesystem is None and self.dense_leaves.leaves.get(leaf, leaf) is not None
+
+    def dense(self, groups: Sequence[int], leaf: int, kind: pa.DataType) -> Dense | None:
+        """A leaf column without its nulls, as this type, of row groups one behind the other; None if it must be read by `read`."""
+        # From an object store pyarrow reads all columns of a row group at once, which is worth more.
+        return self.dense_leaves.read(self.source, groups, leaf, kind) if self.open.source.filesystem is None else None
 
     def read_rows(self, group: int, leaves: frozenset[int], rows: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
         """Like `read`, of some rows only, in their order: from the pages that have them, if these can be read apart."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import pickle
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,27 @@ def test_values_of_another_type_are_put_between_the_typed_ones(tmp_path: Path) -
     texts = ["1", "2", None, "3.75", "x", "[4]", '{"b":5}', "true", "7", None] * 5
     assert scan.select({"a": "$.a string"}).table()["a"].to_pylist() == texts
     assert scan.where("$.a::bigint >= 2").count() == 15
+
+
+_RUN_COLUMNS = {"a": "$.a bigint", "text": "$.b.c string", "d": "$.b.d double", "as text": "$.a string"}
+
+
+@pytest.mark.parametrize("select", [["a"], ["text"], ["d"], ["as text"], ["a", "d"], list(_RUN_COLUMNS)], ids=str)
+def test_row_groups_are_read_at_once_as_one_by_one(tmp_path: Path, select: list[str]) -> None:
+    values: list[Any] = [{"a": k, "b": {"c": f"c{k}", "d": k / 2}} if k % 3 else None for k in range(200)]
+    for k in range(80, 200, 7):
+        values[k] = {"a": [str(k), None, [k], {"x": {"y": k}}, 2.5][k % 5], "b": {"c": k, "d": "7" if k % 2 else k}}
+    scan = write(tmp_path / "f.parquet", values).select({name: _RUN_COLUMNS[name] for name in select})
+    expected = vq.scan(table_of(values)).select({name: _RUN_COLUMNS[name] for name in select}).table()
+    for threads in (1, 2, 5, 40):
+        assert replace(scan, _threads=threads).table().combine_chunks().equals(expected.combine_chunks())
+    assert pa.Table.from_batches(list(scan.limit(77).batches())).to_pylist() == expected.slice(0, 77).to_pylist()
+
+
+def test_row_groups_of_nothing_but_nulls(tmp_path: Path) -> None:
+    values = [{"a": k} if k // 10 in (0, 5, 9) else {"a": None} if k % 2 else {} for k in range(100)]
+    scan = write(tmp_path / "f.parquet", values).select({"a": "$.a bigint", "c": "$.b.c string"})
+    assert replace(scan, _threads=1).table().to_pylist() == [{"a": one.get("a"), "c": None} for one in values]
 
 
 def test_paths_as_columns(events: Scan) -> None:
