@@ -79,7 +79,7 @@ class Builder:
         self.log: Ints = np.empty(1 << 16, np.int64)
         self.firsts: Ints = np.empty(1024 * tree.EXAMPLE_SLOTS, np.int64)
         self.examples: dict[tuple[int, int], Example] = {}
-        self.queue: Ints = np.zeros(256 * tree.WAITING, np.int64)
+        self.stack: Ints = np.zeros(256 * tree.WAITING, np.int64)
         self.progress: Ints = np.zeros(tree.AT_SLOTS, np.int64)
         self.progress[tree.AT_NODES] = kernel.NODE
         self._start_node(0, 0, 0)
@@ -123,7 +123,7 @@ class Builder:
                 self.log,
                 self.firsts,
                 _TABLES,
-                self.queue,
+                self.stack,
                 self.progress,
                 status,
             )
@@ -131,7 +131,7 @@ class Builder:
             if need == codes.NEED_KEYS:
                 self._grow()
             elif need == codes.NEED_STACK:
-                self.queue = np.concatenate([self.queue, np.zeros(len(self.queue), np.int64)])
+                self.stack = np.concatenate([self.stack, np.zeros(len(self.stack), np.int64)])
             elif need == codes.NEED_TAPE:
                 self._read_log()
                 self._read_firsts(part, first_row, before)

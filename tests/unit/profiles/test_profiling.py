@@ -89,6 +89,20 @@ def test_examples_of_the_last_rows() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "deepest", "count"),
+    [
+        ("03030001041503030000000f03030000000903030000000310ff7f", "$[*][*][*][*]", 27),
+        ("030200001d03020000180302000013030200000e03020000091c000000000000f83f", "$[*][*][*][*][*]", 32),
+    ],
+)
+def test_elements_that_share_their_bytes_are_counted_each(value: str, deepest: str, count: int) -> None:
+    column = column_of([(b"\x01\x00\x00", bytes.fromhex(value))])
+    vq.validate(column)
+    found = vq.profile(column)
+    assert (found[deepest].rows, found[deepest].count) == (1, count)
+
+
 def test_bounds_sort_like_values() -> None:
     values = [-1.5, 2.5, 0.0, math.inf, -math.inf, math.nan, True, False, "b", "", b"\xff", b"\x00\x01"]
     rows = [vq.Variant.from_python(value) for value in values]

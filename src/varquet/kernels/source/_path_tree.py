@@ -44,7 +44,7 @@ EXAMPLE_AT = 3
 EXAMPLE_SIZE = 4
 EXAMPLE_SLOTS = 5
 
-# Where the kernel is: how much of the nodes, the log and the examples is used; containers wait in a queue, up to AT_WAITING in
+# Where the kernel is: how much of the nodes, the log and the examples is used; containers wait on a stack, up to AT_WAITING in
 # this row, of which the one at AT_CONTAINER is being counted; AT_CHILD is the next of its children, or -1 as long as it has not been
 # counted itself.
 AT_NODES = 0
@@ -57,7 +57,7 @@ AT_BUDGET = 6
 AT_NEED = 7
 AT_SLOTS = 8
 
-# A container in the queue: its first byte, the end of what holds it, its node, and how many containers are around it.
+# A container on the stack: its first byte, the end of what holds it, its node, and how many containers are around it.
 WAITING_AT = 0
 WAITING_END = 1
 WAITING_NODE = 2
@@ -112,7 +112,7 @@ def new_child(
     log_size: i64,
     examples_size: i64,
     waiting: i64,
-    queue_size: i64,
+    stack_size: i64,
     progress: OutInts,
 ) -> i64:
     """Make a node for a child that has none, or note it in the log and take that of the others; minus what is too small."""
@@ -121,7 +121,7 @@ def new_child(
     # If the kernel stopped for want of these a little later, the child would come here twice, and twice into the log.
     if progress[AT_EXAMPLES] + EXAMPLE_SLOTS > examples_size:
         return -NEED_TAPE
-    if waiting + WAITING > queue_size:
+    if waiting + WAITING > stack_size:
         return -NEED_STACK
     if node + 2 * NODE > nodes_size or 2 * (node // NODE + 2) > slots:
         return -NEED_KEYS

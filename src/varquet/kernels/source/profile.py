@@ -89,11 +89,6 @@ from varquet.kernels.source.dialect import (
     signed,
 )
 
-# So much of a row's budget is spent on each container in the queue, which is the memory that it takes there: bytes that are in many
-# containers cannot make the queue larger than the budget. A container has three bytes at least, so that the budget of a row in which
-# every byte is in one place is never spent.
-COST_OF_WAITING = 32
-
 
 @inlined
 def stop(progress: OutInts, waiting: i64, container: i64, child: i64, budget: i64, need: i64, row: i64) -> i64:
@@ -114,13 +109,30 @@ def fail(status: OutInts, row: i64, offset: i64, code: i64) -> i64:
 
 
 @inlined
-def wait(queue: OutInts, waiting: i64, at: i64, end: i64, node: i64, depth: i64) -> i64:
-    """Put a container at the end of the queue; where that is now."""
-    queue[waiting + WAITING_AT] = at
-    queue[waiting + WAITING_END] = end
-    queue[waiting + WAITING_NODE] = node
-    queue[waiting + WAITING_DEPTH] = depth
+def wait(stack: OutInts, waiting: i64, at: i64, end: i64, node: i64, depth: i64) -> i64:
+    """Put a container on top of the stack; where that ends now."""
+    stack[waiting + WAITING_AT] = at
+    stack[waiting + WAITING_END] = end
+    stack[waiting + WAITING_NODE] = node
+    stack[waiting + WAITING_DEPTH] = depth
     return waiting + WAITING
+
+
+@inlined
+def leave(stack: OutInts, container: i64, waiting: i64) -> i64:
+    """Take a container off the stack, and turn those that it holds, which are above it, so that the first is on top; its end then."""
+    low: i64 = container
+    high: i64 = waiting - WAITING
+    k: i64
+    number: i64
+    while low < high:
+        for k in range(WAITING):
+            number = stack[low + k]
+            stack[low + k] = stack[high + k]
+            stack[high + k] = number
+        low += WAITING
+        high -= WAITING
+    return waiting - WAITING
 
 
 @kernel
@@ -147,15 +159,15 @@ def count_rows(
     examples: OutInts,
     examples_size: i64,
     tables: InInts,
-    queue: OutInts,
-    queue_size: i64,
+    stack: OutInts,
+    stack_size: i64,
     progress: OutInts,
     status: OutInts,
 ) -> i64:
     """What profile_rows does.
 
-    The containers of a row are counted in the order of their depth, and those of one depth in the order in which they come: values
-    of one path come in the order in which they are written.
+    The containers of a row are counted in the order in which they are written, each before those that it holds. So no more of them
+    wait than have an offset in one of the containers around the one that is being counted: no more than the row has bytes.
     """
     waiting: i64 = progress[AT_WAITING]
     container: i64 = progress[AT_CONTAINER]
@@ -207,15 +219,15 @@ def count_rows(
                     return fail(status, row, 0, -size)
                 if start + size != limit:
                     return fail(status, row, size, BAD_VALUE_LENGTH)
-            waiting = wait(queue, 0, start, limit, 0, 0)
+            waiting = wait(stack, 0, start, limit, 0, 0)
             container = 0
             child = -1
             budget = MAX_EXPANSION * (limit - start)
-        while container < waiting:
-            at = queue[container + WAITING_AT]
-            limit = queue[container + WAITING_END]
-            parent = queue[container + WAITING_NODE]
-            depth = queue[container + WAITING_DEPTH]
+        while waiting > 0:
+            at = stack[container + WAITING_AT]
+            limit = stack[container + WAITING_END]
+            parent = stack[container + WAITING_NODE]
+            depth = stack[container + WAITING_DEPTH]
             known = tables[value[at]]
             kind = known & HEADER_TYPE
             # A row that is a scalar is like the only element of an array without a header.
@@ -247,7 +259,7 @@ def count_rows(
                 if end > limit:
                     return fail(status, row, at - start, BAD_VALUE_TRUNCATED)
                 if child < 0:
-                    if container == 0 and end != limit:
+                    if depth == 0 and end != limit:
                         return fail(status, row, end - at, BAD_VALUE_LENGTH)
                     if nodes[parent + TYPES + TYPE_SLOTS * kind] == 0:
                         if note_first(nodes, examples, examples_size, progress, parent, kind, number, row, at, end - at):
@@ -283,7 +295,7 @@ def count_rows(
                             log_size,
                             examples_size,
                             waiting,
-                            queue_size,
+                            stack_size,
                             progress,
                         )
                         if node < 0:
@@ -314,7 +326,7 @@ def count_rows(
                                     log_size,
                                     examples_size,
                                     waiting,
-                                    queue_size,
+                                    stack_size,
                                     progress,
                                 )
                                 if node < 0:
@@ -328,10 +340,10 @@ def count_rows(
                 known = tables[value[at]]
                 kind = known & HEADER_TYPE
                 if kind >= TYPE_OBJECT:
-                    if waiting + WAITING > queue_size:
+                    if waiting + WAITING > stack_size:
                         return stop(progress, waiting, container, (offset_at - offsets) // width, budget, NEED_STACK, row)
-                    waiting = wait(queue, waiting, at, limit, node, depth + 1)
-                    size = COST_OF_WAITING
+                    waiting = wait(stack, waiting, at, limit, node, depth + 1)
+                    size = 0
                 else:
                     size = known >> HEADER_BITS
                     if size == 0:
@@ -355,9 +367,9 @@ def count_rows(
                 if budget < 0:
                     return fail(status, row, at - start, BAD_EXPANSION)
                 offset_at += width
-            container += WAITING
+            waiting = leave(stack, container, waiting)
+            container = waiting - WAITING
             child = -1
-        waiting = 0
         row += 1
     return row
 
@@ -380,7 +392,7 @@ def profile_rows(
     log: OutIntsView,
     examples: OutIntsView,
     tables: InIntsView,
-    queue: OutIntsView,
+    stack: OutIntsView,
     progress: OutIntsView,
     status: OutIntsView,
 ) -> i64:
@@ -409,8 +421,8 @@ def profile_rows(
     examples_p: OutInts = out_ints(examples)
     examples_size: i64 = len(examples)
     tables_p: InInts = in_ints(tables)
-    queue_p: OutInts = out_ints(queue)
-    queue_size: i64 = len(queue)
+    stack_p: OutInts = out_ints(stack)
+    stack_size: i64 = len(stack)
     progress_p: OutInts = out_ints(progress)
     status_p: OutInts = out_ints(status)
     with nogil:
@@ -437,8 +449,8 @@ def profile_rows(
             examples_p,
             examples_size,
             tables_p,
-            queue_p,
-            queue_size,
+            stack_p,
+            stack_size,
             progress_p,
             status_p,
         )
