@@ -42,13 +42,17 @@ class MeasurementError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work to be timed: `run` is timed and says what it found; `ready` comes before it, `check` finds out more, both untimed."""
+    """Work to be timed: `run` is timed and says what it found; `ready` comes before it, `check` finds out more, both untimed.
+
+    Before the first pass it is run once, and again until `warm_up` seconds have passed: who compiles while it runs needs more than once.
+    """
 
     work: str
     threads: int
     run: Callable[[], Facts]
     check: Callable[[], Facts] = dict
     ready: Callable[[], object] = lambda: None
+    warm_up: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +239,10 @@ def _serve(connection: Connection, prepare: Callable[[], list[Job]]) -> None:
             repeats = arguments[0] if arguments else 1
             _forget_peak()
             one, found[number] = _timed(job, repeats)
+            spent = one.wall
+            while question == "warm up" and spent < job.warm_up:
+                one, found[number] = _timed(job, repeats)
+                spent += one.wall
             if question == "run":
                 peaks[number] = max(peaks[number], _peak_rss())
             connection.send((one, None))

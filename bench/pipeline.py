@@ -47,6 +47,8 @@ _PATHS: Final = {
     "plan": "$.user.plan string",
 }
 _ANY_ID: Final = 1_000_000
+# For so many seconds each candidate asks a query before it is timed, while the JVM compiles what it then runs.
+_WARM_UP: Final = 5.0
 
 
 def candidates(data: Sample, threads: Sequence[int]) -> list[Candidate]:
@@ -95,7 +97,7 @@ def _query_jobs(threads: Sequence[int], session: Sessions, frame: Callable[[int]
         return {BYTES: float(bytes_read(session(count)) - before)}
 
     return [
-        Job(work, count, partial(ask, work, count), partial(check, work, count), partial(ready, count))
+        Job(work, count, partial(ask, work, count), partial(check, work, count), partial(ready, count), _WARM_UP)
         for work in _QUERIES
         for count in threads
     ]

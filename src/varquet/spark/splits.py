@@ -18,10 +18,15 @@ from varquet.parquet.sources import find_sources, is_data_name
 __all__ = ["RawFile", "Split", "cut", "find_raw_files"]
 
 _SMALLEST: Final = 32 << 20
+# Each task makes a file of its own: for less than this a core does not get several, unless the bytes say little of the work.
+_WORTHWHILE: Final = 256 << 20
+_PACKED: Final = (".gz", ".zst", ".bz2", ".lz4")
 _LARGEST: Final = 512 << 20
 _TASKS_AT_ONCE: Final = 2
 # Opening a file costs about as much as reading so many bytes.
 _OPENING: Final = 1 << 20
+# A task takes a fiftieth more or less rather than a small piece of a file.
+_SLACK: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +72,46 @@ def find_raw_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[s
 
 
 def cut(files: Sequence[RawFile], parallelism: int, split_bytes: int | None = None) -> list[list[Split]]:
-    """The splits of each task; about `split_bytes` for each, by default as many as keep all cores busy twice."""
-    total = sum(file.size for file in files)
-    if split_bytes is None:
-        split_bytes = min(_LARGEST, max(_SMALLEST, -(-total // (_TASKS_AT_ONCE * max(1, parallelism)))))
-    splits: list[Split] = []
+    """The splits of each task, in the order of the files; about `split_bytes` for each, by default the same for all."""
+    split_bytes = _even(files, max(1, parallelism)) if split_bytes is None else max(1, split_bytes)
+    slack = split_bytes // _SLACK
+    tasks: list[list[Split]] = [[]]
+    room = split_bytes
+    count = 0
     for number, file in enumerate(files):
-        if file.size <= split_bytes * 1.25 or _is_whole(file):
-            splits.append(Split(file.file, len(splits), number, file.size, None))
-            continue
-        pieces = -(-file.size // split_bytes)
-        for k in range(pieces):
-            first, last = file.size * k // pieces, file.size * (k + 1) // pieces
-            splits.append(Split(file.file, len(splits), number, last - first, (first, last)))
-    tasks: list[list[Split]] = []
-    room = 0
-    for split in splits:
-        if not tasks or room < split.size:
-            tasks.append([])
-            room = split_bytes
-        tasks[-1].append(split)
-        room -= split.size + _OPENING
-    return tasks
+        first = 0
+        is_whole: bool | None = None
+        while True:
+            last = file.size
+            if last - first > room + slack:
+                if room > slack and is_whole is None:
+                    is_whole = _is_whole(file)
+                if tasks[-1] and (room <= slack or is_whole):
+                    tasks.append([])
+                    # What a task took too much or left over, the next one has less or more.
+                    room = split_bytes + min(slack, max(-slack, room))
+                    continue
+                last = last if is_whole else first + room
+            tasks[-1].append(Split(file.file, count, number, last - first, None if last - first == file.size else (first, last)))
+            count += 1
+            room -= last - first
+            if last == file.size:
+                break
+            first = last
+        room -= _OPENING
+    return [task for task in tasks if task]
+
+
+def _even(files: Sequence[RawFile], parallelism: int) -> int:
+    """How much each task reads where nobody says: all cores have the same number of tasks, so that none of them waits for the last one."""
+    total = sum(file.size + _OPENING for file in files)
+    least = max(_SMALLEST, -(-total // (_TASKS_AT_ONCE * parallelism)))
+    if not any(file.file.path.lower().endswith(_PACKED) for file in files):
+        least = max(least, min(_WORTHWHILE, -(-total // parallelism)))
+    count = -(-total // min(_LARGEST, least))
+    if count > parallelism:
+        count = -(-count // parallelism) * parallelism
+    return -(-total // max(1, count))
 
 
 def _is_whole(file: RawFile) -> bool:
