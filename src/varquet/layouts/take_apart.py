@@ -104,10 +104,10 @@ class _Column:
         """The whole bytes of the instances that did not fit."""
         if counts[kernel.COUNT_LEFT] == 0:
             return nothing(len(starts))
-        out = Output(int(counts[kernel.COUNT_LEFT_BYTES]) + frames.COPIED_AT_ONCE)
+        out = np.empty(int(counts[kernel.COUNT_LEFT_BYTES]) + frames.COPIED_AT_ONCE, np.uint8)
         offsets, valid = np.empty(len(starts) + 1, np.int64), np.empty(len(starts), np.uint8)
-        used = kernels.shred.gather_left(self.data, starts, ends, outcome, len(starts), out.bytes, offsets, valid)
-        return Flat(np.frombuffer(out.finish(used), np.uint8), offsets, valid)
+        used = kernels.shred.gather_left(self.data, starts, ends, outcome, len(starts), out, offsets, valid)
+        return Flat(out[:used], offsets, valid)
 
     def primitive(self, part: Part, starts: Ints, ends: Ints) -> None:
         assert part.schema.type is not None

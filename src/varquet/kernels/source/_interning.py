@@ -232,12 +232,19 @@ def rank_names(ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state:
     return 0
 
 
+@inlined
+def rank_of(name: i64, ranked: InInts, spare: i64, state: InInts) -> i64:
+    """The rank of a name, or -1 if it has none yet."""
+    return ranked[spare + name] if name <= state[STATE_RANKED] else -1
+
+
 @kernel
 def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state: OutInts) -> i64:
-    """Sort a row's name numbers, at 0, by their bytes; returns where they are then.
+    """Sort a row's name numbers, at 0, by their bytes; returns where they are then. There is room for as many behind them.
 
-    Names are ranked once, and again only when as many have been sorted without ranks as there are. With ranks, bits in ranked[2 * spare:]
-    (one for each rank, and one for each word of those; all zero between calls) put the names in order.
+    Names are ranked once, and again only when as many have been sorted without ranks as there are. Bits in ranked[2 * spare:] (one for
+    each rank, and one for each word of those; all zero between calls) put the names in order; the few that have no rank are sorted
+    among themselves and put between the others.
     """
     k: i64
     bits: i64
@@ -246,23 +253,29 @@ def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info
     word: i64
     top: i64
     at: i64
+    low: i64
+    high: i64
+    middle: i64
     found: i64
     one: i64 = 1
-    all_ranked: i64 = 1
+    unranked: i64 = 0
     for k in range(count):
         if names[k] > state[STATE_RANKED]:
-            all_ranked = 0
-    if all_ranked == 0:
-        state[STATE_SORTED] += count
-        if state[STATE_SORTED] < state[STATE_KEYS]:
-            return sort_names(names, 0, count, count, info, keys)
+            names[count + unranked] = names[k]
+            unranked += 1
+    state[STATE_SORTED] += unranked
+    if unranked > 0 and state[STATE_SORTED] >= state[STATE_KEYS]:
         rank_names(ranked, spare, info, keys, state)
+        unranked = 0
+    if 2 * unranked > count:
+        return sort_names(names, 0, count, count, info, keys)
     bits = 2 * spare
     tops = bits + (spare >> 5) + 1
     for k in range(count):
-        rank = ranked[spare + names[k]]
-        ranked[bits + (rank >> 5)] |= one << (rank & 31)
-        ranked[tops + (rank >> 10)] |= one << ((rank >> 5) & 31)
+        rank = rank_of(names[k], ranked, spare, state)
+        if rank >= 0:
+            ranked[bits + (rank >> 5)] |= one << (rank & 31)
+            ranked[tops + (rank >> 10)] |= one << ((rank >> 5) & 31)
     found = 0
     for k in range((state[STATE_RANKED] >> 10) + 1):
         top = ranked[tops + k]
@@ -276,6 +289,24 @@ def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info
                 names[found] = ranked[(at << 5) + trailing_zeros(word)]
                 found += 1
                 word &= word - 1
+    if unranked == 0:
+        return 0
+    at = sort_names(names, count, unranked, count + unranked, info, keys)
+    # From the last on, each goes behind the last of the others that comes before it.
+    high = found
+    for k in range(unranked - 1, -1, -1):
+        low = 0
+        found = high
+        while low < high:
+            middle = (low + high) >> 1
+            if names_in_order(info, keys, names[middle], names[at + k]):
+                low = middle + 1
+            else:
+                high = middle
+        while found > high:
+            found -= 1
+            names[found + k + 1] = names[found]
+        names[high + k] = names[at + k]
     return 0
 
 

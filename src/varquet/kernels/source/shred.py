@@ -170,6 +170,19 @@ def match_rows(
     return row
 
 
+@inlined
+def leave_out(child_starts: OutInts, child_ends: OutInts, seen: InInts, fields: i64, instance: i64, instances: i64) -> i64:
+    """Note that an instance has not got the fields that were not seen in it."""
+    field: i64
+    place: i64 = instance
+    for field in range(fields):
+        if seen[field] != instance:
+            child_starts[place] = -1
+            child_ends[place] = -1
+        place += instances
+    return 0
+
+
 @kernel
 def split_object(
     value: InBytes,
@@ -186,6 +199,7 @@ def split_object(
     child_starts: OutInts,
     child_ends: OutInts,
     seen: OutInts,
+    fields: i64,
     others: OutInts,
     others_size: i64,
     residual: OutBytes,
@@ -211,6 +225,7 @@ def split_object(
     place: i64
     size: i64
     total: i64 = 0
+    there: i64 = 0
     rest: i64 = 0
     widest: i64 = 0
     to: i64 = state[ROW_OUT]
@@ -246,6 +261,7 @@ def split_object(
             if seen[child] == instance:
                 return -BAD_DUPLICATE_NAME
             seen[child] = instance
+            there += 1
             child = child * instances + instance
             child_starts[child] = place
             child_ends[child] = place + size
@@ -261,6 +277,8 @@ def split_object(
                 widest = field
             if total > budget:
                 return -BAD_EXPANSION
+    if there < fields:
+        leave_out(child_starts, child_ends, seen, fields, instance, instances)
     if rest == 0:
         return to
     if to + OBJECT_ROOM + rest * 8 + total + COPIED_AT_ONCE > residual_size:
@@ -374,6 +392,7 @@ def split_objects(
                         child_starts_p,
                         child_ends_p,
                         seen_p,
+                        fields,
                         others_p,
                         others_size,
                         residual_p,
@@ -400,10 +419,8 @@ def split_objects(
                     copy_bytes(residual_p, state_p[ROW_OUT], value_p, at, ends_p[instance] - at)
                     outcome_p[instance] = IS_RESIDUAL
                     state_p[ROW_OUT] = code
-            for field in range(fields):
-                if seen_p[field] != instance:
-                    child_starts_p[field * instances + instance] = -1
-                    child_ends_p[field * instances + instance] = -1
+            if outcome_p[instance] != IS_TYPED:
+                leave_out(child_starts_p, child_ends_p, seen_p, fields, instance, instances)
             instance += 1
             residual_offsets_p[instance] = state_p[ROW_OUT]
     return instance
