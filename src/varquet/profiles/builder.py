@@ -13,6 +13,7 @@ from varquet import kernels
 from varquet.columns.arrow import Bytes, Spans, VariantSlice
 from varquet.columns.findings import raise_first
 from varquet.columns.names import NameBuffers
+from varquet.columns.sizes import SIZES
 from varquet.errors import InvalidVariantError
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
@@ -36,9 +37,9 @@ def _tables() -> Ints:
         tag, basic = header >> 2, header & 3
         if basic == frames.BASIC_PRIMITIVE and tag <= kernel.TYPE_UUID + 1:
             kind = kernel.TYPE_NULL if tag == 0 else kernel.TYPE_BOOLEAN if tag <= 2 else tag - 1
-            made[header] = kind | (1 + frames.tag_width(tag)) << kernel.HEADER_BITS
+            made[header] = kind | SIZES[header] << kernel.HEADER_BITS
         elif basic == frames.BASIC_SHORT_STRING:
-            made[header] = kernel.TYPE_STRING | (1 + tag) << kernel.HEADER_BITS
+            made[header] = kernel.TYPE_STRING | SIZES[header] << kernel.HEADER_BITS
         elif basic == frames.BASIC_OBJECT:
             made[header] = kernel.TYPE_OBJECT | (tag & 3) + 1 << kernel.SHAPE_WIDTH | (tag >> 2 & 3) + 1 << kernel.SHAPE_ID_WIDTH
             made[header] |= (5 if tag & 16 else 2) << kernel.SHAPE_START
