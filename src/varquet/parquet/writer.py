@@ -302,13 +302,14 @@ class FileWriter:
             self._append()
 
     def _encode(self, group: pa.Table, encodings: Future[Encodings], is_first: bool) -> EncodedGroup:
-        group = _with_one_dictionary(group)
-        if is_first:
-            try:
+        try:
+            group = _with_one_dictionary(group)
+            if is_first:
                 encodings.set_result(choose_encodings(group))
-            except BaseException as error:
-                encodings.set_exception(error)
-                raise
+        except BaseException as error:
+            if is_first:
+                encodings.set_exception(error)  # or others would wait for ever
+            raise
         chosen = encodings.result()
         options = {
             "version": "2.6",

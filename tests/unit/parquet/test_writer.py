@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from variant_columns import column_of, rows_of
 
 import varquet as vq
 from varquet.errors import InvalidVariantError, SchemaError, UnsupportedTypeError
+from varquet.parquet import writer
 from varquet.parquet.footer import read_footer
 from varquet.samples import generate
 from varquet.variant.value import Variant
@@ -201,6 +204,21 @@ def test_a_dictionary_only_where_values_repeat(path: Path) -> None:
     assert "DELTA_LENGTH_BYTE_ARRAY" in found["many"].encodings
     assert "PLAIN" in found["measured"].encodings
     assert chunks(path)["v.metadata"].has_dictionary_page
+
+
+def test_nobody_waits_for_encodings_that_nobody_will_choose(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = itertools.count()
+
+    def fails_at_first(group: pa.Table) -> pa.Table:
+        if next(calls) == 0:
+            time.sleep(0.2)  # while the next row groups come to wait
+            raise MemoryError("no room")
+        return group
+
+    monkeypatch.setattr(writer, "_with_one_dictionary", fails_at_first)
+    with pytest.raises(MemoryError, match="no room"):
+        vq.write(table(*map(str, range(100))), path, {"v": "int"}, row_group_rows=10, threads=3)
+    assert not list(path.parent.iterdir())
 
 
 def test_texts_that_begin_alike(path: Path) -> None:
