@@ -35,6 +35,7 @@ __all__ = [
     "chunks_of",
     "flatten",
     "integers_of",
+    "is_text_or_bytes",
     "is_variant_type",
     "map_chunks",
     "metadata_of",
@@ -165,6 +166,11 @@ def plain(array: pa.Array) -> pa.Array:
     if pa.types.is_null(kind):
         return array.cast(pa.binary())
     return array
+
+
+def is_text_or_bytes(kind: pa.DataType) -> bool:
+    """Whether values are strings or bytes of any length, behind offsets."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def validity_of(array: pa.Array) -> Bytes:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from varquet.columns.arrow import bitmap, validity_of
 
-__all__ = ["replace_rows"]
+__all__ = ["byte_width", "replace_rows"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -24,21 +24,22 @@ def replace_rows(column: pa.Array, rows: Ints, values: pa.Array) -> pa.Array:
         places = np.arange(len(column), dtype=np.int64)
         places[rows] = len(column) + np.arange(len(values), dtype=np.int64)
         return pa.concat_arrays([column, values]).take(pa.array(places))
-    if _has_whole_bytes(kind):
-        return _replace_fixed(column, rows, values)
+    if width := byte_width(kind):
+        return _replace_fixed(column, rows, values, width)
     mask = np.zeros(len(column), bool)
     mask[rows] = True
     return pc.replace_with_mask(column, pa.array(mask), values)
 
 
-def _has_whole_bytes(kind: pa.DataType) -> bool:
+def byte_width(kind: pa.DataType) -> int:
+    """The bytes of each value of a type; 0 if they are not whole, or differ."""
     is_number = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind)
-    return is_number or pa.types.is_decimal128(kind) or pa.types.is_fixed_size_binary(kind)
+    is_fixed = is_number or pa.types.is_decimal128(kind) or pa.types.is_fixed_size_binary(kind)
+    return kind.bit_width // 8 if is_fixed else 0
 
 
-def _replace_fixed(column: pa.Array, rows: Ints, values: pa.Array) -> pa.Array:
+def _replace_fixed(column: pa.Array, rows: Ints, values: pa.Array, width: int) -> pa.Array:
     # A third of the time that Arrow's own function takes, where few rows are replaced. Arrow's memory is warmer than numpy's.
-    width = column.type.bit_width // 8
     buffer = pa.allocate_buffer(len(column) * width)
     data = np.frombuffer(buffer, f"V{width}")
     data[:] = _fixed(column, width)

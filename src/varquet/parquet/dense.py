@@ -21,25 +21,33 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from varquet import kernels
-from varquet.columns.arrow import plain, validity_of
-from varquet.columns.scatter import replace_rows
+from varquet.columns.arrow import is_text_or_bytes, plain, validity_of
+from varquet.columns.scatter import byte_width, replace_rows
 from varquet.kernels.source import pages as kernel
 from varquet.parquet.footer import MAGIC, Footer, with_tail
 from varquet.parquet.footer_fields import (
     CHUNK_FILE_OFFSET,
     CHUNK_METADATA,
+    ELEMENT_CHILDREN,
     ELEMENT_NAME,
     ELEMENT_REPETITION,
     ELEMENT_TYPE,
+    GROUP_BYTES,
     GROUP_COLUMNS,
     GROUP_ROWS,
+    META_CODEC,
     META_COMPRESSED,
     META_DATA_PAGE,
     META_DICTIONARY_PAGE,
+    META_ENCODINGS,
+    META_PATH,
+    META_TYPE,
+    META_UNCOMPRESSED,
     META_VALUES,
     NUM_ROWS,
     ROW_GROUPS,
     SCHEMA,
+    VERSION,
 )
 from varquet.parquet.thrift import BINARY, I32, I64, LIST, STOP, STRUCT, apply, binary, field_header, integer, list_header
 from varquet.schema.parquet_form import any_depth
@@ -81,8 +89,8 @@ class Dense:
         kind = values.type
         if not count:
             return pa.nulls(self.rows, kind)
-        is_text = pa.types.is_binary(kind) or pa.types.is_string(kind) or pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
-        width = 0 if is_text else _width(kind)
+        is_text = is_text_or_bytes(kind)
+        width = 0 if is_text else byte_width(kind)
         if values.null_count or values.offset or not (is_text or width):
             valid = np.unpackbits(self.bits, bitorder="little", count=self.rows)
             places = np.cumsum(valid, dtype=np.int64) - 1
@@ -99,7 +107,7 @@ class Dense:
 
     def spread_with(self, values: pa.Array, other: Dense, others: pa.Array) -> pa.Array:
         """Like `spread`, but rows of which the other column has a value get one of `others`, which may be null."""
-        width = _width(values.type)
+        width = byte_width(values.type)
         if len(values) in (0, self.rows) or not width or values.null_count or values.offset or others.offset:
             return replace_rows(self.spread(values), other.held_rows(), others)
         made = pa.allocate_buffer(self.rows * width)
@@ -111,12 +119,6 @@ class Dense:
 
 def _octets(buffer: pa.Buffer | bytes) -> Bits:
     return np.frombuffer(buffer, np.uint8)
-
-
-def _width(kind: pa.DataType) -> int:
-    """The bytes of each value of a type; 0 if they are not whole, or differ."""
-    has_bytes = pa.types.is_primitive(kind) or pa.types.is_decimal128(kind) or pa.types.is_fixed_size_binary(kind)
-    return kind.bit_width // 8 if has_bytes and not pa.types.is_boolean(kind) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,25 +286,27 @@ def _read(file: pa.Buffer, groups: int) -> pa.Array:
 
 def _head(element: bytes) -> bytes:
     """A footer up to its schema, which has one element."""
-    root = _fields((4, BINARY, binary(b"schema")), (5, I32, integer(1)))
-    return _fields((1, I32, integer(1)), (SCHEMA, LIST, _structs([root + _STOP, element])))
+    root = _fields((ELEMENT_NAME, BINARY, binary(b"schema")), (ELEMENT_CHILDREN, I32, integer(1)))
+    return _fields((VERSION, I32, integer(1)), (SCHEMA, LIST, _structs([root + _STOP, element])))
 
 
 def _column(kind: int, name: bytes) -> bytes:
     """The description of a column chunk that is not compressed, up to the number of its values."""
     encodings, path = list_header(I32, 1) + integer(kernel.ENCODING_RLE), list_header(BINARY, 1) + binary(name)
-    return _fields((1, I32, integer(kind)), (2, LIST, encodings), (3, LIST, path), (4, I32, integer(kernel.UNCOMPRESSED)))
+    codec = integer(kernel.UNCOMPRESSED)
+    return _fields((META_TYPE, I32, integer(kind)), (META_ENCODINGS, LIST, encodings), (META_PATH, LIST, path), (META_CODEC, I32, codec))
 
 
 def _row_group(leaf: _Leaf, count: int, first: int, start: int, end: int) -> bytes:
     """A row group of so many values, whose data pages are from `start` to `end`, and the dictionary before them from `first` on."""
     size = integer(end - first)
-    numbers = [(META_VALUES, I64, integer(count)), (6, I64, size), (META_COMPRESSED, I64, size), (META_DATA_PAGE, I64, integer(start))]
+    numbers = [(META_VALUES, I64, integer(count)), (META_UNCOMPRESSED, I64, size), (META_COMPRESSED, I64, size)]
+    numbers.append((META_DATA_PAGE, I64, integer(start)))
     if start > first:
         numbers.append((META_DICTIONARY_PAGE, I64, integer(first)))
     column = leaf.column + _fields(*numbers, previous=META_VALUES - 1) + _STOP
     chunk = _fields((CHUNK_FILE_OFFSET, I64, integer(0)), (CHUNK_METADATA, STRUCT, column)) + _STOP
-    return _fields((GROUP_COLUMNS, LIST, _structs([chunk])), (2, I64, size), (GROUP_ROWS, I64, integer(count))) + _STOP
+    return _fields((GROUP_COLUMNS, LIST, _structs([chunk])), (GROUP_BYTES, I64, size), (GROUP_ROWS, I64, integer(count))) + _STOP
 
 
 def _structs(structs: Sequence[bytes]) -> bytes:

@@ -15,7 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from varquet.columns.arrow import plain
+from varquet.columns.arrow import is_text_or_bytes, plain
 
 __all__ = ["Encodings", "choose_encodings", "leaves"]
 
@@ -81,15 +81,10 @@ def choose_encodings(table: pa.Table) -> Encodings:
                 dictionary.append(path)
             elif pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
                 others[path] = "DELTA_BINARY_PACKED"
-            elif _is_text(kind):
+            elif is_text_or_bytes(kind):
                 others[path] = "DELTA_BYTE_ARRAY" if _begin_alike(leaf) else "DELTA_LENGTH_BYTE_ARRAY"
     # Names with dots can give two columns one path, and then no encoding but the plain one is right for both.
     return Encodings(dictionary, {path: encoding for path, encoding in others.items() if seen[path] == 1})
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    """Whether values are strings or bytes of any length."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _begin_alike(texts: pa.Array) -> bool:
@@ -105,7 +100,7 @@ def _shared(one: bytes, other: bytes) -> int:
 
 
 def _repeats(leaf: pa.Array) -> bool:
-    values = leaf[: _SAMPLE if _is_text(leaf.type) else _SAMPLE_OF_NUMBERS].drop_null()
+    values = leaf[: _SAMPLE if is_text_or_bytes(leaf.type) else _SAMPLE_OF_NUMBERS].drop_null()
     if len(values) == 0:
         return True
     try:

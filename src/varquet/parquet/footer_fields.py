@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 # FileMetaData
+VERSION: Final = 1
 SCHEMA: Final = 2
 NUM_ROWS: Final = 3
 ROW_GROUPS: Final = 4
@@ -15,9 +16,11 @@ CREATED_BY: Final = 6
 ELEMENT_TYPE: Final = 1
 ELEMENT_REPETITION: Final = 3
 ELEMENT_NAME: Final = 4
+ELEMENT_CHILDREN: Final = 5
 
 # RowGroup
 GROUP_COLUMNS: Final = 1
+GROUP_BYTES: Final = 2
 GROUP_ROWS: Final = 3
 GROUP_FILE_OFFSET: Final = 5
 
@@ -30,7 +33,12 @@ CHUNK_COLUMN_INDEX: Final = 6
 CHUNK_COLUMN_INDEX_LENGTH: Final = 7
 
 # ColumnMetaData
+META_TYPE: Final = 1
+META_ENCODINGS: Final = 2
+META_PATH: Final = 3
+META_CODEC: Final = 4
 META_VALUES: Final = 5
+META_UNCOMPRESSED: Final = 6
 META_COMPRESSED: Final = 7
 META_DATA_PAGE: Final = 9
 META_INDEX_PAGE: Final = 10

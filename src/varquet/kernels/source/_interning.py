@@ -232,12 +232,6 @@ def rank_names(ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state:
     return 0
 
 
-@inlined
-def rank_of(name: i64, ranked: InInts, spare: i64, state: InInts) -> i64:
-    """The rank of a name, or -1 if it has none yet."""
-    return ranked[spare + name] if name <= state[STATE_RANKED] else -1
-
-
 @kernel
 def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info: OutInts, keys: InBytes, state: OutInts) -> i64:
     """Sort a row's name numbers, at 0, by their bytes; returns where they are then. There is room for as many behind them.
@@ -272,8 +266,8 @@ def sort_row_names(names: OutInts, count: i64, ranked: OutInts, spare: i64, info
     bits = 2 * spare
     tops = bits + (spare >> 5) + 1
     for k in range(count):
-        rank = rank_of(names[k], ranked, spare, state)
-        if rank >= 0:
+        if names[k] <= state[STATE_RANKED]:
+            rank = ranked[spare + names[k]]
             ranked[bits + (rank >> 5)] |= one << (rank & 31)
             ranked[tops + (rank >> 10)] |= one << ((rank >> 5) & 31)
     found = 0
