@@ -37,6 +37,7 @@ __all__ = [
     "integers_of",
     "is_text_or_bytes",
     "is_variant_type",
+    "list_elements",
     "map_chunks",
     "metadata_of",
     "nothing",
@@ -199,6 +200,15 @@ def flatten(array: pa.Array, what: str) -> Flat:
         return Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), validity_of(array))
     places = np.frombuffer(offsets, offset_type)[array.offset : array.offset + len(array) + 1].astype(np.int64)
     return Flat(_NO_BYTES if data is None else np.frombuffer(data, np.uint8), places, validity_of(array))
+
+
+def list_elements(lists: pa.Array) -> pa.Array:
+    """What lies in lists, be they null or not; not by flatten, which fails where null lists hold extension types."""
+    if pa.types.is_fixed_size_list(lists.type):
+        size = lists.type.list_size
+        return lists.values.slice(lists.offset * size, len(lists) * size)
+    first, last = (lists.offsets[0].as_py(), lists.offsets[len(lists)].as_py()) if len(lists) else (0, 0)
+    return lists.values.slice(first, last - first)
 
 
 def nothing(rows: int) -> Flat:

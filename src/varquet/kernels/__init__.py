@@ -19,6 +19,7 @@ from varquet.errors import UnsupportedTypeError
 __all__ = [
     "ACTIVE",
     "REASON",
+    "encode",
     "extract",
     "fingerprint",
     "load",
@@ -37,7 +38,7 @@ BUILDS: Final = {
     "checked": "varquet.kernels.checked",
     "interpreted": "varquet.kernels.source",
 }
-_VERBS: Final = ("parse_json", "to_json", "extract", "validate", "shred", "unshred", "share", "fingerprint", "profile", "pages")
+_VERBS: Final = ("parse_json", "to_json", "extract", "validate", "shred", "unshred", "share", "fingerprint", "profile", "pages", "encode")
 
 
 def load(build: str) -> dict[str, ModuleType]:
@@ -75,3 +76,4 @@ share: ModuleType = _modules["share"]
 fingerprint: ModuleType = _modules["fingerprint"]
 profile: ModuleType = _modules["profile"]
 pages: ModuleType = _modules["pages"]
+encode: ModuleType = _modules["encode"]

@@ -49,7 +49,7 @@ from varquet.parquet.footer_fields import (
     SCHEMA,
     VERSION,
 )
-from varquet.parquet.thrift import BINARY, I32, I64, LIST, STOP, STRUCT, apply, binary, field_header, integer, list_header
+from varquet.parquet.thrift import BINARY, I32, I64, LIST, STOP, STRUCT, apply, binary, fields, integer, list_header, struct, structs
 from varquet.schema.parquet_form import any_depth
 
 __all__ = ["Dense", "DenseLeaves"]
@@ -237,7 +237,7 @@ def _read_chunks(octets: Sequence[bytes], chunks: Sequence[_Chunk], leaf: _Leaf,
         count, before, at = count + values, before + chunk.rows, at + one.raw_size
     if not count:
         return Dense(pa.nulls(0, kind), bits, rows)
-    footer = leaf.head + _fields((NUM_ROWS, I64, integer(count)), (ROW_GROUPS, LIST, _structs(groups)), previous=SCHEMA) + _STOP
+    footer = leaf.head + fields((NUM_ROWS, I64, integer(count)), (ROW_GROUPS, LIST, structs(groups)), previous=SCHEMA) + _STOP
     tail = with_tail(footer)
     out[: len(MAGIC)] = _octets(MAGIC)
     out[end : end + len(tail)] = _octets(tail)
@@ -286,15 +286,15 @@ def _read(file: pa.Buffer, groups: int) -> pa.Array:
 
 def _head(element: bytes) -> bytes:
     """A footer up to its schema, which has one element."""
-    root = _fields((ELEMENT_NAME, BINARY, binary(b"schema")), (ELEMENT_CHILDREN, I32, integer(1)))
-    return _fields((VERSION, I32, integer(1)), (SCHEMA, LIST, _structs([root + _STOP, element])))
+    root = struct((ELEMENT_NAME, BINARY, binary(b"schema")), (ELEMENT_CHILDREN, I32, integer(1)))
+    return fields((VERSION, I32, integer(1)), (SCHEMA, LIST, structs([root, element])))
 
 
 def _column(kind: int, name: bytes) -> bytes:
     """The description of a column chunk that is not compressed, up to the number of its values."""
     encodings, path = list_header(I32, 1) + integer(kernel.ENCODING_RLE), list_header(BINARY, 1) + binary(name)
     codec = integer(kernel.UNCOMPRESSED)
-    return _fields((META_TYPE, I32, integer(kind)), (META_ENCODINGS, LIST, encodings), (META_PATH, LIST, path), (META_CODEC, I32, codec))
+    return fields((META_TYPE, I32, integer(kind)), (META_ENCODINGS, LIST, encodings), (META_PATH, LIST, path), (META_CODEC, I32, codec))
 
 
 def _row_group(leaf: _Leaf, count: int, first: int, start: int, end: int) -> bytes:
@@ -304,19 +304,6 @@ def _row_group(leaf: _Leaf, count: int, first: int, start: int, end: int) -> byt
     numbers.append((META_DATA_PAGE, I64, integer(start)))
     if start > first:
         numbers.append((META_DICTIONARY_PAGE, I64, integer(first)))
-    column = leaf.column + _fields(*numbers, previous=META_VALUES - 1) + _STOP
-    chunk = _fields((CHUNK_FILE_OFFSET, I64, integer(0)), (CHUNK_METADATA, STRUCT, column)) + _STOP
-    return _fields((GROUP_COLUMNS, LIST, _structs([chunk])), (GROUP_BYTES, I64, size), (GROUP_ROWS, I64, integer(count))) + _STOP
-
-
-def _structs(structs: Sequence[bytes]) -> bytes:
-    return list_header(STRUCT, len(structs)) + b"".join(structs)
-
-
-def _fields(*fields: tuple[int, int, bytes], previous: int = 0) -> bytes:
-    """Fields of a struct, by number, kind and value."""
-    made: list[bytes] = []
-    for number, kind, value in fields:
-        made += (field_header(previous, number, kind), value)
-        previous = number
-    return b"".join(made)
+    column = leaf.column + fields(*numbers, previous=META_VALUES - 1) + _STOP
+    chunk = struct((CHUNK_FILE_OFFSET, I64, integer(0)), (CHUNK_METADATA, STRUCT, column))
+    return struct((GROUP_COLUMNS, LIST, structs([chunk])), (GROUP_BYTES, I64, size), (GROUP_ROWS, I64, integer(count)))

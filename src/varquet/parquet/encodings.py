@@ -15,7 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from varquet.columns.arrow import is_text_or_bytes, plain
+from varquet.columns.arrow import is_text_or_bytes, list_elements, plain
 
 __all__ = ["Encodings", "choose_encodings", "leaves"]
 
@@ -48,18 +48,9 @@ def leaves(array: pa.Array, path: str) -> Iterator[tuple[str, pa.Array]]:
             entries = plain(array)
             waiting += [(f"{path}.key_value.key", entries.keys), (f"{path}.key_value.value", entries.items)]
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-            waiting.append((f"{path}.list.element", _elements(array)))
+            waiting.append((f"{path}.list.element", list_elements(array)))
         else:
             yield path, array
-
-
-def _elements(lists: pa.Array) -> pa.Array:
-    """What lies in lists; not by flatten, which cannot leave out those of null lists where they hold extension types."""
-    if pa.types.is_fixed_size_list(lists.type):
-        size = lists.type.list_size
-        return lists.values.slice(lists.offset * size, len(lists) * size)
-    first, last = (lists.offsets[0].as_py(), lists.offsets[-1].as_py()) if len(lists) else (0, 0)
-    return lists.values.slice(first, last - first)
 
 
 def choose_encodings(table: pa.Table) -> Encodings:

@@ -23,6 +23,7 @@ GROUP_COLUMNS: Final = 1
 GROUP_BYTES: Final = 2
 GROUP_ROWS: Final = 3
 GROUP_FILE_OFFSET: Final = 5
+GROUP_COMPRESSED: Final = 6
 
 # ColumnChunk
 CHUNK_FILE_OFFSET: Final = 2
@@ -43,6 +44,33 @@ META_COMPRESSED: Final = 7
 META_DATA_PAGE: Final = 9
 META_INDEX_PAGE: Final = 10
 META_DICTIONARY_PAGE: Final = 11
+META_STATISTICS: Final = 12
+META_PAGE_ENCODINGS: Final = 13
+META_SIZES: Final = 16
+
+# Statistics
+STATISTICS_NULLS: Final = 3
+STATISTICS_GREATEST: Final = 5
+STATISTICS_LEAST: Final = 6
+STATISTICS_GREATEST_IS_EXACT: Final = 7
+STATISTICS_LEAST_IS_EXACT: Final = 8
+
+# SizeStatistics
+SIZES_TEXT_BYTES: Final = 1
+SIZES_REPETITION: Final = 2
+SIZES_DEFINITION: Final = 3
+
+# PageEncodingStats
+PAGES_KIND: Final = 1
+PAGES_ENCODING: Final = 2
+PAGES_COUNT: Final = 3
+
+# ColumnIndex
+INDEX_NULL_PAGES: Final = 1
+INDEX_LEAST: Final = 2
+INDEX_GREATEST: Final = 3
+INDEX_ORDER: Final = 4
+INDEX_NULLS: Final = 5
 
 # OffsetIndex and PageLocation
 PAGES: Final = 1
@@ -50,7 +78,14 @@ PAGE_OFFSET: Final = 1
 PAGE_SIZE: Final = 2
 PAGE_ROW: Final = 3
 
-# PageHeader, DataPageHeader and DataPageHeaderV2
+# PageHeader; DataPageHeader, DataPageHeaderV2 and DictionaryPageHeader
+HEADER_KIND: Final = 1
+HEADER_RAW_SIZE: Final = 2
+HEADER_SIZE: Final = 3
 HEADER_V1: Final = 5
+HEADER_DICTIONARY: Final = 7
 HEADER_V2: Final = 8
 HEADER_VALUES: Final = 1
+HEADER_ENCODING: Final = 2
+HEADER_DEFINITION: Final = 3
+HEADER_REPETITION: Final = 4

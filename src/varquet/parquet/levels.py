@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from varquet.columns.arrow import plain
+from varquet.columns.arrow import list_elements, plain
 from varquet.errors import ParquetError
 from varquet.parquet.elements import SchemaElement
 from varquet.parquet.footer import Footer
 from varquet.parquet.thrift import Struct, read_struct
 
-__all__ = ["Chunk", "Levels", "Place", "RowGroup", "list_element", "places", "read_row_groups"]
+__all__ = ["Chunk", "Levels", "Place", "RowGroup", "leaf_places", "list_element", "places", "read_row_groups"]
 
 _BATCH_ROWS: Final = 65_536
 _ROW_GROUPS: Final = 4
@@ -86,6 +86,18 @@ def places(schema: SchemaElement) -> Place:
         if place.children:
             place.first_leaf, place.end_leaf = place.children[0].first_leaf, place.children[-1].end_leaf
     return root
+
+
+def leaf_places(root: Place) -> list[Place]:
+    """The leaf columns in the order of the schema."""
+    found: list[Place] = []
+    waiting = [root]
+    while waiting:
+        place = waiting.pop()
+        waiting += reversed(place.children)
+        if not place.element.is_group:
+            found.append(place)
+    return found
 
 
 def list_element(group: Place) -> Place:
@@ -206,7 +218,8 @@ def _follow(batch: pa.RecordBatch, chain: Sequence[Place]) -> list[_Step]:
         if place.element.repetition == "REPEATED":
             lengths = np.asarray(pc.fill_null(pc.list_value_length(array), 0))[there]
             filled = int(np.count_nonzero(lengths))
-            array = plain(array.flatten())
+            # What null lists hold is not in files.
+            array = plain(list_elements(array))
             ended, added, reached = before - filled, len(array) - filled, _is_middle(place)
             there = np.ones(len(array), bool)
         else:
@@ -235,24 +248,13 @@ def _count(batches: Iterator[pa.RecordBatch], leaf: Place) -> Levels:
 
 def read_row_groups(footer: Footer, root: Place, open: Callable[[], pq.ParquetFile]) -> Iterator[RowGroup]:
     """The row groups of a file, as its footer describes them; `open` gives the file where it has to be read."""
-    leaves = _leaves(root)
+    leaves = leaf_places(root)
     careless = (footer.created_by or "").startswith("parquet-cpp")
     for number, group in enumerate(read_struct(footer.data, 0).structs(_ROW_GROUPS)):
         chunks = [_chunk(struct, leaf, careless) for struct, leaf in zip(group.structs(1), leaves, strict=False)]
         if len(chunks) != len(leaves):
             raise ParquetError(f"expected {len(leaves)} columns in row group {number}, got {len(chunks)}", offset=group.start)
         yield RowGroup(number, _size(group.integer(3)), chunks, leaves, open)
-
-
-def _leaves(root: Place) -> list[Place]:
-    found: list[Place] = []
-    waiting = [root]
-    while waiting:
-        place = waiting.pop()
-        waiting += reversed(place.children)
-        if not place.element.is_group:
-            found.append(place)
-    return found
 
 
 def _chunk(struct: Struct, leaf: Place, careless: bool) -> Chunk:

@@ -1,20 +1,21 @@
 """A Parquet file of row groups that are encoded each for itself, by any number of threads.
 
-pyarrow writes a file from front to back, with one thread. So each row group becomes a file of its own in memory; the pages of
-these files are copied one behind the other, their page indexes behind all pages, and what says where they are moves with them:
+Each row group is encoded as if it were the only one of a file in memory. The pages of these are copied one behind the other, their page
+indexes behind all pages, and what says where they are moves with them:
 
     PAR1 | pages of group 0 | pages of group 1 ... | column indexes | offset indexes | FileMetaData of group 0, with all groups
 
-The result is what pyarrow alone would have written.
+`encode_group` has pyarrow encode one, which otherwise writes a file from front to back, with one thread; the result is what pyarrow alone
+would have written.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -56,15 +57,26 @@ class EncodedChunk:
 class EncodedGroup:
     """The row group of a file in memory that has no other; or none, if the table had no rows."""
 
-    pages: memoryview
+    pages: list[bytes | memoryview]
     footer: Footer
+    """Of a file with the same schema."""
     about: Struct | None
+    rows: int
     chunks: list[EncodedChunk]
 
-    @property
-    def rows(self) -> int:
-        """How many rows it has."""
-        return self.footer.num_rows
+    @classmethod
+    def of(
+        cls,
+        pages: list[bytes | memoryview],
+        footer: Footer,
+        about: Struct | None,
+        rows: int,
+        indexes: Sequence[tuple[bytes | None, bytes | None]],
+    ) -> Self:
+        """One that a row group of a footer describes, with the column and the offset index of each of its columns."""
+        found = [] if about is None else about.structs(GROUP_COLUMNS)
+        chunks = [EncodedChunk(chunk, _metadata(chunk), *pair) for chunk, pair in zip(found, indexes, strict=True)]
+        return cls(pages, footer, about, rows, chunks)
 
 
 def encode_group(table: pa.Table, options: dict[str, Any]) -> EncodedGroup:
@@ -82,16 +94,11 @@ def encode_group(table: pa.Table, options: dict[str, Any]) -> EncodedGroup:
     offset_indexes = [_span(chunk, CHUNK_OFFSET_INDEX, CHUNK_OFFSET_INDEX_LENGTH) for chunk in found]
     starts = (span.start for span in (*column_indexes, *offset_indexes) if span is not None)
     behind = min(starts, default=len(data) - len(with_tail(footer.data)))
-    chunks = [
-        EncodedChunk(
-            chunk,
-            _metadata(chunk),
-            None if column_index is None else bytes(data[column_index]),
-            None if offset_index is None else bytes(data[offset_index]),
-        )
-        for chunk, column_index, offset_index in zip(found, column_indexes, offset_indexes, strict=True)
+    indexes = [
+        (None if column_index is None else bytes(data[column_index]), None if offset_index is None else bytes(data[offset_index]))
+        for column_index, offset_index in zip(column_indexes, offset_indexes, strict=True)
     ]
-    return EncodedGroup(data[len(MAGIC) : behind], footer, about, chunks)
+    return EncodedGroup.of([data[len(MAGIC) : behind]], footer, about, footer.num_rows, indexes)
 
 
 def _metadata(chunk: Struct) -> Struct:
@@ -113,7 +120,8 @@ class RowGroupFile:
     def add(self, group: EncodedGroup) -> None:
         """Append a row group."""
         self.groups.append(_MovedGroup(group, self.size - len(MAGIC)))
-        self._append(group.pages)
+        for octets in group.pages:
+            self._append(octets)
 
     def close(self, patch: Callable[[bytes], bytes] = lambda footer: footer) -> None:
         """Write page indexes and footer, of which `patch` makes what is written."""
@@ -126,7 +134,7 @@ class RowGroupFile:
                 if group.about is not None
             ]
             whole = self.groups[0].footer.whole
-            rows = sum(group.footer.num_rows for group in self.groups)
+            rows = sum(group.rows for group in self.groups)
             edits = [
                 whole.edit(NUM_ROWS, I64, integer(rows)),
                 whole.edit(ROW_GROUPS, LIST, list_header(STRUCT, len(made)) + b"".join(made)),
@@ -166,7 +174,7 @@ class _MovedGroup:
 
     def __init__(self, group: EncodedGroup, by: int) -> None:
         """`by` is how far its pages have moved."""
-        self.footer, self.about, self.chunks = group.footer, group.about, group.chunks
+        self.footer, self.about, self.rows, self.chunks = group.footer, group.about, group.rows, group.chunks
         self.by = by
         self.offset_indexes = [None if chunk.offset_index is None else _moved_offset_index(chunk.offset_index, by) for chunk in self.chunks]
 

@@ -14,7 +14,7 @@ copied as it is. Nothing here recurses or allocates by a count that the input me
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -28,15 +28,20 @@ __all__ = [
     "LIST",
     "STOP",
     "STRUCT",
+    "TRUE",
     "Edit",
     "Field",
     "Struct",
     "apply",
     "binary",
     "field_header",
+    "fields",
     "integer",
+    "integers",
     "list_header",
     "read_struct",
+    "struct",
+    "structs",
 ]
 
 STOP: Final = 0
@@ -60,6 +65,8 @@ _INTEGERS: Final = (I16, I32, I64)
 _FIXED: Final = {TRUE: 1, FALSE: 1, I8: 1, DOUBLE: 8, UUID: 16}
 """Bytes of an element; a boolean field has none besides its header."""
 
+_STOP: Final = bytes((STOP,))
+_ONE_BYTE: Final = tuple(bytes((byte,)) for byte in range(256))
 _VARINT_BYTES: Final = 10
 _LONG_COUNT: Final = 15
 _RUN_FIELDS: Final = 32
@@ -382,7 +389,7 @@ def field_header(previous: int, field_id: int, kind: int) -> bytes:
     ('1c', '0c20')
     """
     if 0 < field_id - previous <= 15:
-        return bytes(((field_id - previous) << 4 | kind,))
+        return _ONE_BYTE[(field_id - previous) << 4 | kind]
     return bytes((kind,)) + _to_varint(field_id << 1 if field_id >= 0 else ~(field_id << 1))
 
 
@@ -391,6 +398,34 @@ def list_header(kind: int, count: int) -> bytes:
     if count < _LONG_COUNT:
         return bytes((count << 4 | kind,))
     return bytes((_LONG_COUNT << 4 | kind,)) + _to_varint(count)
+
+
+def fields(*given: tuple[int, int, bytes], previous: int = 0) -> bytes:
+    """Fields of a struct, by number, kind and value, without the stop byte; `previous` is the number of the field before them.
+
+    >>> fields((1, I32, integer(4)), (2, BINARY, binary(b"a"))).hex(" ")
+    '15 08 18 01 61'
+    """
+    made: list[bytes] = []
+    for number, kind, value in given:
+        made += (field_header(previous, number, kind), value)
+        previous = number
+    return b"".join(made)
+
+
+def struct(*given: tuple[int, int, bytes]) -> bytes:
+    """A struct of these fields."""
+    return fields(*given) + _STOP
+
+
+def structs(given: Sequence[bytes]) -> bytes:
+    """A list of structs."""
+    return list_header(STRUCT, len(given)) + b"".join(given)
+
+
+def integers(numbers: Sequence[int], kind: int = I64) -> bytes:
+    """A list of integers."""
+    return list_header(kind, len(numbers)) + b"".join(map(integer, numbers))
 
 
 def binary(octets: bytes) -> bytes:
@@ -404,7 +439,8 @@ def integer(number: int) -> bytes:
     >>> integer(-1).hex(), integer(64).hex()
     ('01', '8001')
     """
-    return _to_varint(number << 1 if number >= 0 else ~(number << 1))
+    zigzag = number << 1 if number >= 0 else ~(number << 1)
+    return _ONE_BYTE[zigzag] if zigzag < 128 else _to_varint(zigzag)
 
 
 def _to_varint(number: int) -> bytes:

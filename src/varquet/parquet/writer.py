@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -28,18 +28,17 @@ from varquet.layouts.shredding import LayoutName, shred, shredded_type
 from varquet.parquet.encodings import Encodings, choose_encodings
 from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, annotate
+from varquet.parquet.group_encoding import GroupEncoder
 from varquet.parquet.maps import MapPositionError, Maps, plan_maps, recorded_maps, split_columns, split_schema
 from varquet.parquet.plans import PinnedSchemas
 from varquet.parquet.positions import Position, find_variants, locate_error, parquet_path, position_of, replace_type, replace_values
-from varquet.parquet.row_groups import EncodedGroup, RowGroupFile, encode_group
+from varquet.parquet.row_groups import EncodedGroup, RowGroupFile
 from varquet.schema import ShreddingSchema, display_path
 
 __all__ = ["Batches", "FileWriter", "WrittenFile", "batches_of", "write"]
 
 ROW_GROUP_ROWS: Final = 131_072
 ROW_GROUP_BYTES: Final = 128 << 20
-# So many rows are encoded at a time, after which a page may end.
-WRITE_BATCH_ROWS: Final = 16_384
 # How many rows one thread shreds at a time.
 SHRED_ROWS: Final = 16_384
 
@@ -200,7 +199,7 @@ class FileWriter:
         self.threads = thread_count(threads)
         self.row_group_rows = row_group_rows
         self.row_group_bytes = row_group_bytes
-        self.options: dict[str, Any] = {"compression": compression, "compression_level": compression_level}
+        self.encoder = GroupEncoder(self.schema, compression, compression_level)
         self.rows = 0
         self.row_groups = 0
         # Three stages: batches that are being shredded, those that wait for their row group to be full, and groups being encoded.
@@ -311,17 +310,7 @@ class FileWriter:
                 encodings.set_exception(error)  # or others would wait for ever
             raise
         chosen = encodings.result()
-        options = {
-            "version": "2.6",
-            "use_dictionary": chosen.dictionary or False,
-            "column_encoding": chosen.others or None,
-            "write_page_index": True,
-            "store_decimal_as_integer": True,
-            "store_schema": False,
-            "write_batch_size": WRITE_BATCH_ROWS,
-            **self.options,
-        }
-        return encode_group(group, options)
+        return self.encoder.encode(group, chosen)
 
     def _append(self) -> None:
         """Put the oldest row group that is being encoded into the file."""

@@ -65,9 +65,11 @@ def test_the_bytes_are_those_that_pyarrow_writes(tmp_path: Path, cuts: list[int]
 def test_pages_do_not_stay_in_memory(tmp_path: Path) -> None:
     file = RowGroupFile(tmp_path / "file.parquet")
     group = encode_group(table(100), OPTIONS)
-    pages = weakref.ref(group.pages.obj)
+    (octets,) = group.pages
+    assert isinstance(octets, memoryview)
+    pages = weakref.ref(octets.obj)
     file.add(group)
-    del group
+    del group, octets
     assert pages() is None
     file.close()
 

@@ -1,0 +1,288 @@
+"""Row groups that varquet encodes itself, against those that pyarrow encodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from varquet.parquet import group_encoding
+from varquet.parquet.encodings import Encodings, choose_encodings, leaves
+from varquet.parquet.footer import read_footer
+from varquet.parquet.footer_fields import (
+    CHUNK_COLUMN_INDEX,
+    CHUNK_OFFSET_INDEX,
+    GROUP_COLUMNS,
+    INDEX_GREATEST,
+    INDEX_LEAST,
+    INDEX_NULL_PAGES,
+    INDEX_NULLS,
+    PAGE_ROW,
+    PAGES,
+    ROW_GROUPS,
+)
+from varquet.parquet.group_encoding import GroupEncoder
+from varquet.parquet.row_groups import EncodedGroup, RowGroupFile, encode_group
+from varquet.parquet.thrift import Struct, read_struct
+
+ALIKE = ("path_in_schema", "num_values", "physical_type", "compression")
+FLOATS = st.floats(width=32) | st.sampled_from([0.0, -0.0, float("nan")])
+LEAVES: list[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
+    (pa.bool_(), st.booleans()),
+    (pa.int8(), st.integers(-128, 127)),
+    (pa.int16(), st.integers(-(1 << 15), (1 << 15) - 1)),
+    (pa.int32(), st.integers(-(1 << 31), (1 << 31) - 1)),
+    (pa.int64(), st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(0, 3)),
+    (pa.float32(), FLOATS),
+    (pa.float64(), FLOATS),
+    (pa.date32(), st.dates()),
+    (pa.time64("us"), st.times()),
+    (pa.timestamp("us", "UTC"), st.integers(-(1 << 55), 1 << 55)),
+    (pa.timestamp("ns"), st.integers(-(1 << 55), 1 << 55)),
+    (pa.decimal128(9, 2), st.decimals(-(10**6), 10**6, places=2)),
+    (pa.decimal128(18, 4), st.decimals(-(10**13), 10**13, places=4)),
+    (pa.decimal128(38, 3), st.decimals(-(10**30), 10**30, places=3)),
+    (pa.string(), st.text(max_size=12) | st.sampled_from(["2026-01-01", "2026-01-02", ""])),
+    (pa.large_string(), st.text(max_size=40)),
+    (pa.binary(), st.binary(max_size=12)),
+    (pa.large_binary(), st.binary(max_size=20)),
+    (pa.binary(5), st.binary(min_size=5, max_size=5)),
+    (pa.dictionary(pa.int32(), pa.string()), st.sampled_from(["a", "b", "long enough to be one"])),
+]
+
+
+@st.composite
+def kinds(draw: st.DrawFn, depth: int = 3) -> tuple[pa.DataType, st.SearchStrategy[Any]]:
+    """An Arrow type, and values of it."""
+    shape = draw(st.integers(0, 3 if depth else 0))
+    if shape == 0:
+        leaf: tuple[pa.DataType, st.SearchStrategy[Any]] = draw(st.sampled_from(LEAVES))
+        return leaf
+    if shape == 1:
+        inner, values = draw(kinds(depth - 1))
+        nullable = draw(st.booleans())
+        made = draw(st.sampled_from([pa.list_, pa.large_list]))
+        return made(pa.field("element", inner, nullable)), st.lists(st.none() | values if nullable else values, max_size=3)
+    if shape == 2:
+        fields, strategies = [], {}
+        for name in ("a", "b.c", "ü")[: draw(st.integers(1, 3))]:
+            inner, values = draw(kinds(depth - 1))
+            nullable = draw(st.booleans())
+            fields.append(pa.field(name, inner, nullable))
+            strategies[name] = st.none() | values if nullable else values
+        return pa.struct(fields), st.fixed_dictionaries(strategies)
+    inner, values = draw(kinds(depth - 1))
+    pairs = st.lists(st.tuples(st.text(max_size=3), st.none() | values), max_size=3)
+    return pa.map_(pa.string(), inner), pairs
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pa.Table:
+    columns, fields = [], []
+    rows = draw(st.integers(1, 24))
+    for k in range(draw(st.integers(1, 2))):
+        kind, values = draw(kinds())
+        nullable = draw(st.booleans())
+        one = st.none() | values if nullable else values
+        given_rows = draw(st.lists(one, min_size=rows, max_size=rows))
+        fields.append(pa.field(f"c{k}", kind, nullable))
+        array = pa.array(given_rows, kind)
+        cut = draw(st.integers(0, rows))
+        columns.append(pa.chunked_array([array.slice(0, cut), array.slice(cut)], kind))
+    return pa.table(columns, schema=pa.schema(fields)).unify_dictionaries()
+
+
+def write(path: Path, groups: list[EncodedGroup]) -> Path:
+    file = RowGroupFile(path)
+    for group in groups:
+        file.add(group)
+    file.close()
+    return path
+
+
+def any_encodings(draw: Any, table: pa.Table) -> Encodings:
+    """Some encoding for each leaf that is one for its type."""
+    dictionary, others = [], {}
+    seen: list[str] = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        for path, leaf in leaves(pa.concat_arrays(column.chunks), name):
+            seen.append(path)
+            kind = leaf.type
+            choices = ["plain"] if not pa.types.is_boolean(kind) else []
+            if pa.types.is_dictionary(kind) or not pa.types.is_boolean(kind):
+                choices.append("dictionary")
+            if pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
+                choices.append("DELTA_BINARY_PACKED")
+            if not pa.types.is_dictionary(kind) and (pa.types.is_string(kind) or pa.types.is_binary(kind)):
+                choices += ["DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"]
+            if pa.types.is_dictionary(kind):
+                choices = ["dictionary"]
+            chosen = draw(st.sampled_from(choices)) if choices else "plain"
+            if chosen == "dictionary":
+                dictionary.append(path)
+            elif chosen != "plain":
+                others[path] = chosen
+    unique = {path for path in seen if seen.count(path) == 1}
+    return Encodings([path for path in dictionary if path in unique], {path: one for path, one in others.items() if path in unique})
+
+
+def by_pyarrow(encoder: GroupEncoder, table: pa.Table, encodings: Encodings) -> EncodedGroup:
+    options = {"use_dictionary": encodings.dictionary or False, "column_encoding": encodings.others or None, **encoder.options}
+    return encode_group(table, options)
+
+
+def same(one: pa.Table, other: pa.Table) -> bool:
+    """Equal, and NaN with NaN."""
+    return one.schema == other.schema and repr(one.to_pydict()) == repr(other.to_pydict())
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_pyarrow_reads_the_same_as_from_its_own_file(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    table = data.draw(tables())
+    note(table.schema)
+    encodings = any_encodings(data.draw, table) if data.draw(st.booleans()) else choose_encodings(table)
+    compression = data.draw(st.sampled_from(["zstd", "snappy", "none", "gzip", "brotli", "lz4"]))
+    folder = tmp_path_factory.mktemp("groups")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_encoding, "PAGE_ROWS", data.draw(st.integers(1, 30)))
+        encoder = GroupEncoder(table.schema, compression)
+        assert encoder._leaves is not None
+        own = write(folder / "own.parquet", [encoder.encode(table, encodings), encoder.encode(table.slice(1), encodings)])
+    twice = [by_pyarrow(encoder, part, encodings) for part in (table, table.slice(1))]
+    other = write(folder / "other.parquet", twice)
+    read = pq.read_table(own)
+    read.validate(full=True)
+    assert same(read, pq.read_table(other))
+    ours, theirs = pq.read_metadata(own), pq.read_metadata(other)
+    assert ours.schema.equals(theirs.schema) and ours.num_rows == theirs.num_rows
+    for group in range(ours.num_row_groups):
+        for leaf in range(ours.num_columns):
+            a, b = ours.row_group(group).column(leaf), theirs.row_group(group).column(leaf)
+            assert [getattr(a, name) for name in ALIKE] == [getattr(b, name) for name in ALIKE]
+            one, two = a.statistics, b.statistics
+            if one.null_count == a.num_values:
+                assert not one.has_min_max  # pyarrow has some where a dictionary is for nothing
+            else:
+                assert (repr(one.min), repr(one.max)) == (repr(two.min), repr(two.max)), a.path_in_schema
+
+
+def page_bounds(path: Path, leaf: int) -> list[tuple[int, bool, bytes, bytes, int]]:
+    """Of each page of the only row group: its first row, whether it is without values, its bounds, and its nulls."""
+    data = path.read_bytes()
+    group = next(read_footer(path).whole.structs(ROW_GROUPS))
+    chunk = list(group.structs(GROUP_COLUMNS))[leaf]
+    index, offsets = (read_struct(data, chunk.integer(start) or 0) for start in (CHUNK_COLUMN_INDEX, CHUNK_OFFSET_INDEX))
+    rows = [page.integer(PAGE_ROW) or 0 for page in offsets.structs(PAGES)]
+    least, greatest = (binaries(index, field) for field in (INDEX_LEAST, INDEX_GREATEST))
+    end = index.fields[INDEX_NULL_PAGES].end
+    empty = [one == 1 for one in index.data[end - len(rows) : end]]
+    return list(zip(rows, empty, least, greatest, index.integers(INDEX_NULLS) or [], strict=True))
+
+
+def binaries(struct: Struct, field: int) -> list[bytes]:
+    """The byte arrays of a list, which are fewer than 4,096 and shorter than 4,096 bytes."""
+
+    def number(at: int) -> tuple[int, int]:
+        byte = struct.data[at]
+        return (byte, at + 1) if byte < 128 else (byte & 127 | struct.data[at + 1] << 7, at + 2)
+
+    at = struct.fields[field].start + 1
+    count = struct.data[at - 1] >> 4
+    if count == 15:
+        count, at = number(at)
+    found = []
+    for _ in range(count):
+        size, at = number(at)
+        found.append(struct.data[at : at + size])
+        at += size
+    return found
+
+
+@pytest.mark.parametrize("encoding", ["dictionary", "plain", "delta"])
+def test_bounds_of_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    monkeypatch.setattr(group_encoding, "PAGE_ROWS", 7)
+    rows = [None if k % 7 == 3 or 20 <= k < 29 else (k * 37) % 11 - 5 for k in range(60)]
+    lists = [None if k % 9 == 4 else [rows[k], *rows[: k % 3]] for k in range(60)]
+    given_texts = [None if row is None else f"{row:+d} and more" for row in rows]
+    inner = pa.StructArray.from_arrays([pa.array(given_texts)], ["text"], mask=pa.array([k % 5 == 0 for k in range(60)]))
+    numbers = pa.array(rows, pa.int64())
+    table = pa.table({"number": numbers, "list": pa.array(lists, pa.list_(pa.int64())), "inner": inner})
+    paths = ["number", "list.list.element", "inner.text"]
+    chosen = {
+        "dictionary": Encodings(paths, {}),
+        "plain": Encodings([], {}),
+        "delta": Encodings([], dict(zip(paths, ["DELTA_BINARY_PACKED", "DELTA_BINARY_PACKED", "DELTA_BYTE_ARRAY"], strict=True))),
+    }[encoding]
+    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, chosen)])
+    texts = [None if k % 5 == 0 else text for k, text in enumerate(given_texts)]
+
+    def number(value: int) -> bytes:
+        return value.to_bytes(8, "little", signed=True)
+
+    columns: list[tuple[list[Any], Any]] = [([[one] for one in rows], number), (lists, number), ([[one] for one in texts], str.encode)]
+    for leaf, (column, stored) in enumerate(columns):
+        expected = []
+        for start in range(0, 60, 7):
+            entries = [one for row in column[start : start + 7] for one in (row or [None])]
+            values = [one for one in entries if one is not None]
+            bounds = (stored(min(values)), stored(max(values))) if values else (b"", b"")
+            expected.append((start, not values, *bounds, len(entries) - len(values)))
+        assert page_bounds(path, leaf) == expected
+    inners = [None if k % 5 == 0 else {"text": texts[k]} for k in range(60)]
+    assert pq.read_table(path).to_pydict() == {"number": rows, "list": lists, "inner": inners}
+
+
+def test_pages_of_columns_with_long_texts_are_cut_further(tmp_path: Path) -> None:
+    rows = 30_000
+    table = pa.table({"short": list(range(rows)), "long": ["x" * 400 + str(k) for k in range(rows)]})
+    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, choose_encodings(table))])
+    assert [row for row, *_ in page_bounds(path, 0)] == [0, 20_000]
+    long = [row for row, *_ in page_bounds(path, 1)]
+    assert len(long) > 10
+    assert {0, 20_000} <= set(long)
+    assert pq.read_table(path).equals(table)
+
+
+def test_bounds_that_are_too_long_are_left_out(tmp_path: Path) -> None:
+    table = pa.table({"text": ["a", "b" * 5000, None], "number": [1, 2, 3]})
+    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings([], {}))])
+    statistics = pq.read_metadata(path).row_group(0).column(0).statistics
+    assert (statistics.has_min_max, statistics.null_count) == (False, 1)
+    assert pq.read_table(path).equals(table)
+
+
+def test_a_dictionary_that_grows_too_large_is_given_up(tmp_path: Path) -> None:
+    rows = 3000
+    reals = [k / 7 for k in range(rows)]
+    table = pa.table({"text": [f"{k} " * 200 for k in range(rows)], "number": [k * k for k in range(rows)], "real": reals})
+    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings(["text", "number", "real"], {}))])
+    found = pq.read_metadata(path).row_group(0)
+    assert [found.column(leaf).has_dictionary_page for leaf in range(3)] == [False, True, True]
+    assert pq.read_table(path).equals(table)
+
+
+def test_what_nulls_hold_is_left_out(tmp_path: Path) -> None:
+    values = pa.array([1, 2, 3, 4, 5, 6])
+    hidden = pa.ListArray.from_arrays(pa.array([0, 2, 4, 6], pa.int32()), values, mask=pa.array([False, True, False]))
+    offsets = pa.py_buffer(np.array([0, 1, 2, 3], np.int32))
+    texts = pa.StringArray.from_buffers(3, offsets, pa.py_buffer(b"abc"), pa.py_buffer(bytes([0b101])), 1)
+    struct = pa.StructArray.from_arrays([texts], ["a"], mask=pa.array([True, False, False]))
+    table = pa.table({"hidden": hidden, "struct": struct})
+    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings([], {}))])
+    assert pq.read_table(path).to_pydict() == {"hidden": [[1, 2], None, [5, 6]], "struct": [None, {"a": None}, {"a": "c"}]}
+
+
+@pytest.mark.parametrize("kind", [pa.uint8(), pa.timestamp("s"), pa.float16(), pa.list_(pa.int8(), 2)], ids=str)
+def test_types_that_are_left_to_pyarrow(tmp_path: Path, kind: pa.DataType) -> None:
+    table = pa.table({"known": [1, 2], "other": pa.nulls(2, kind)})
+    encoder = GroupEncoder(table.schema)
+    assert encoder._leaves is None
+    path = write(tmp_path / "own.parquet", [encoder.encode(table, Encodings([], {}))])
+    assert pq.read_table(path).to_pydict() == {"known": [1, 2], "other": [None, None]}
