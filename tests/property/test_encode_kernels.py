@@ -214,9 +214,12 @@ def test_numbers_of_texts_and_integers(texts: list[bytes], room: int) -> None:
         assert (call(np.zeros(64, np.int64), indexes, np.zeros(room, np.int64)) >= 0) == fits
 
 
-@law_on_every_build(st.lists(st.tuples(st.binary(max_size=3), st.booleans()), min_size=1, max_size=40), st.sampled_from([4, 8]))
-def test_offsets_of_held_texts(given: list[tuple[bytes, bool]], width: int) -> None:
-    _, offsets = side_by_side([text for text, _ in given])
+@law_on_every_build(
+    st.lists(st.tuples(st.binary(max_size=3), st.booleans()), min_size=1, max_size=40), st.sampled_from([(4, 0), (8, 0), (8, 1 << 40)])
+)
+def test_offsets_of_held_texts(given: list[tuple[bytes, bool]], form: tuple[int, int]) -> None:
+    width, before = form
+    offsets = side_by_side([text for text, _ in given])[1] + before
     held = np.array([keep for _, keep in given], np.uint8)
     out = np.zeros(len(given) + 1, np.int64)
     count = kernels.encode.hold_offsets(offsets.astype(f"i{width}").view(np.uint8), width, held, out)
@@ -224,4 +227,4 @@ def test_offsets_of_held_texts(given: list[tuple[bytes, bool]], width: int) -> N
         assert count == -1
     else:
         _, expected = side_by_side([text for text, keep in given if keep])
-        assert out[: count + 1].tolist() == expected.tolist()
+        assert out[: count + 1].tolist() == (expected + before).tolist()

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from varquet import kernels
+from varquet.columns.arena import aligned_zeros
 from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import _interning as interning
 
@@ -23,6 +24,8 @@ class NameBuffers:
         self.state: Ints = np.zeros(interning.STATE_SIZE, np.int64)
         # An unpredictable seed, so that nobody can choose names that all fall into one slot.
         self.state[interning.STATE_SEED] = secrets.randbits(62)
+        self.found_a_row = 32.0
+        """How many names the last dictionaries had for each row, all of them together: the first guess for the next."""
         self.clear()
 
     def __len__(self) -> int:
@@ -52,7 +55,7 @@ class NameBuffers:
             self.keys = keys
 
     def _grow_names(self, names: int) -> None:
-        info = np.zeros(names * interning.KEY, np.int64)
+        info = aligned_zeros(names * interning.KEY)
         info[: len(self.info)] = self.info
         self.info = info
         self.table: Ints = np.zeros(4 * names, np.int64)

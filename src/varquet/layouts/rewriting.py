@@ -52,7 +52,7 @@ def collect_names(dictionaries: Spans, interned: NameBuffers, status: Ints) -> F
     count = len(dictionaries.valid)
     starts: Ints = np.zeros(count, np.int64)
     counts: Ints = np.zeros(count, np.int64)
-    found: Ints = np.empty(max(1024, 32 * count), np.int64)
+    found: Ints = np.empty(max(1024, int(1.1 * interned.found_a_row * count)), np.int64)
     state = np.zeros(frames.ROW_SLOTS, np.int64)
     place = 0
     while True:
@@ -75,7 +75,9 @@ def collect_names(dictionaries: Spans, interned: NameBuffers, status: Ints) -> F
         )
         need = int(state[frames.ROW_NEED])
         if need == codes.NEED_NOTHING:
-            return Found(starts, counts, found[: int(np.max(starts + counts, initial=0))])
+            used = int(state[frames.ROW_OUT])
+            interned.found_a_row = used / max(1, count)
+            return Found(starts, counts, found[:used])
         if need == codes.NEED_STACK:
             found = np.concatenate([found, np.empty(len(found), np.int64)])
         else:

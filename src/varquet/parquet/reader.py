@@ -193,13 +193,14 @@ class OpenFile:
             raise UnsupportedTypeError(f"expected at least one row in a batch, got {batch_rows}")
         done = 0
         try:
-            for batch in file.reader.iter_batches(batch_rows, [group], column_indices=leaves):
+            # Threads of pyarrow's would get in the way of those that put together what it has decoded.
+            for batch in file.reader.iter_batches(batch_rows, [group], column_indices=leaves, use_threads=False):
                 yield batch
                 done += batch.num_rows
         except pa.ArrowNotImplementedError:
             # Nor can it make a dictionary of a column chunk whose writer gave its dictionary up half way.
             plain = self.parquet_file(is_plain=True)
-            for batch in plain.reader.iter_batches(batch_rows, [group], column_indices=leaves):
+            for batch in plain.reader.iter_batches(batch_rows, [group], column_indices=leaves, use_threads=False):
                 if done < batch.num_rows:
                     yield batch.slice(done)
                 done = max(0, done - batch.num_rows)

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from varquet import kernels
+from varquet.columns.arena import aligned_zeros
 from varquet.columns.arrow import Bytes, Spans, VariantSlice
 from varquet.columns.findings import raise_first
 from varquet.columns.names import NameBuffers
@@ -54,13 +55,6 @@ def _tables() -> Ints:
 _TABLES: Final = _tables()
 
 
-def _aligned(size: int) -> Ints:
-    """Zeros that begin with a cache line: then all nodes do, and what is known of a type is in one."""
-    made: Ints = np.zeros(size + 7, np.int64)
-    before = -made.ctypes.data % 64 // 8
-    return made[before : before + size]
-
-
 class Builder:
     """The tree of paths of the rows seen so far.
 
@@ -75,7 +69,7 @@ class Builder:
         self.nulls = 0
         self.names = NameBuffers()
         # Memory that is not used is not taken.
-        self.nodes: Ints = _aligned(4096 * kernel.NODE)
+        self.nodes: Ints = aligned_zeros(4096 * kernel.NODE)
         self.table: Ints = np.zeros(8192 * tree.CHILD, np.int64)
         self.log: Ints = np.empty(1 << 16, np.int64)
         self.firsts: Ints = np.empty(1024 * tree.EXAMPLE_SLOTS, np.int64)
@@ -149,7 +143,7 @@ class Builder:
         self._read_firsts(part, first_row, before)
 
     def _grow(self) -> None:
-        nodes = _aligned(2 * len(self.nodes))
+        nodes = aligned_zeros(2 * len(self.nodes))
         nodes[: len(self.nodes)] = self.nodes
         self.nodes = nodes
         self.table = np.zeros(2 * len(self.table), np.int64)
@@ -300,6 +294,16 @@ def _text(name: bytes) -> str:
         raise InvalidVariantError(f"expected UTF-8 in a field name, got {name[:40]!r}", hint="validate finds the row") from error
 
 
+def _largest(counts: Ints, place: int) -> int:
+    """The count that has this place among them, from 0 for the largest."""
+    most = int(counts.max())
+    if most > len(counts):
+        return int(np.partition(counts, -place - 1)[-place - 1])
+    # Most of them are the same few numbers, which is hard for those who sort.
+    from_above = np.cumsum(np.bincount(counts)[::-1])
+    return most - int(np.searchsorted(from_above, place, side="right"))
+
+
 class _Frequent:
     """Names that may be frequent: each was seen at least as often as is said, and at most `missed` times more."""
 
@@ -331,7 +335,7 @@ class _Frequent:
         room = max(most, math.ceil(2 * self.seen / max(least, 1)))
         if len(self.counts) <= 2 * room:
             return
-        cut = int(np.partition(self.counts, -room - 1)[-room - 1])
+        cut = _largest(self.counts, room)
         self.missed += cut
         kept = self.counts > cut
         self.names, self.counts = self.names[kept], self.counts[kept] - cut

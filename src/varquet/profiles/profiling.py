@@ -38,7 +38,7 @@ __all__ = [
 
 MOST_NAMES: Final = 1024
 
-_ROWS_PER_SLICE: Final = 16_384
+_ROWS_PER_SLICE: Final = 32_768
 _BYTES_PER_SLICE: Final = 8 << 20
 
 Data: TypeAlias = "Column | pa.Table | pa.RecordBatch | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"

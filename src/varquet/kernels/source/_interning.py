@@ -114,13 +114,24 @@ def intern_name(
     key: i64
     start: i64
     word: u64 = 0
+    quote: u64 = 34
     k: i64
-    while table[slot] != 0:
-        key = table[slot]
-        if info[key * KEY + KEY_HASH] == mixed and info[key * KEY + KEY_LENGTH] == length:
-            if same_bytes(keys, info[key * KEY + KEY_START], name, at, length):
+    if length >= 4 and length < 8:
+        # All that is to be compared is in one cache line.
+        word = (load_le(name, at + length - 4, 4) >> (8 * (8 - length))) & M64
+        word = load_le(name, at, 4) | ((word << 32) & M64) | ((quote << (8 * length)) & M64)
+        while table[slot] != 0:
+            key = table[slot]
+            if info[key * KEY + KEY_WORD] == signed(word) and info[key * KEY + KEY_LENGTH] == length:
                 return key
-        slot = (slot + 1) & (slots - 1)
+            slot = (slot + 1) & (slots - 1)
+    else:
+        while table[slot] != 0:
+            key = table[slot]
+            if info[key * KEY + KEY_HASH] == mixed and info[key * KEY + KEY_LENGTH] == length:
+                if same_bytes(keys, info[key * KEY + KEY_START], name, at, length):
+                    return key
+            slot = (slot + 1) & (slots - 1)
     key = state[STATE_KEYS]
     start = state[STATE_KEY_BYTES]
     if (key + 1) * KEY > info_size:
@@ -132,6 +143,7 @@ def intern_name(
         return -1
     copy_bytes(keys, start, name, at, length)
     # Its first eight bytes as they are in a text: the quote behind a shorter name belongs to them.
+    word = 0
     for k in range(7, -1, -1):
         word = ((word << 8) & M64) | (name[at + k] if k < length else (34 if k == length else 0))
     info[key * KEY + KEY_START] = start

@@ -344,10 +344,10 @@ def hold_offsets(offsets: InBytesView, width: i64, held: InBytesView, out: OutIn
     held_p: InBytes = in_bytes(held)
     out_p: OutInts = out_ints(out)
     with nogil:
-        start = load_le(offsets_p, 0, width)
+        start = load_le(offsets_p, 0, 4) if width == 4 else signed(load64(offsets_p, 0))
         out_p[0] = start
         for k in range(count):
-            end = load_le(offsets_p, (k + 1) * 4, 4) if width == 4 else load_le(offsets_p, (k + 1) * 8, 8)
+            end = load_le(offsets_p, (k + 1) * 4, 4) if width == 4 else signed(load64(offsets_p, (k + 1) * 8))
             if held_p[k] == 0 and end != start:
                 kept = -1
                 break
