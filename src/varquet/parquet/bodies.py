@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import integers_of, is_text_or_bytes
+from varquet.columns.arrow import integers_of, is_text_or_bytes, validity_of
 from varquet.kernels.source import encode as kernel
 
-__all__ = ["DELTA_BINARY_PACKED", "PLAIN", "RLE", "RLE_DICTIONARY", "Bodies", "Bounds", "encode_values", "has_known_values"]
+__all__ = ["DELTA_BINARY_PACKED", "PLAIN", "RLE", "RLE_DICTIONARY", "Bodies", "Bounds", "are_few", "encode_values", "has_known_values"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -31,6 +31,8 @@ RLE_DICTIONARY: Final = 8
 _FEW_SLOTS: Final = 4096
 _MOST_DICTIONARY: Final = 1 << 20
 """Bytes of a dictionary; a larger one is given up."""
+_LONG_DIGITS: Final = 18
+"""Of decimals that fit a number of 64 bits."""
 _NO_BYTES: Final = np.zeros(1, np.uint8)
 
 Bounds = tuple[Any, Any] | None
@@ -98,6 +100,23 @@ def encode_values(array: pa.Array, held: Mask | None, firsts: Ints, width: int, 
     return _integers(_chosen(_data(array, f"i{kind.bit_width // 8}"), held), firsts, width, encoding)
 
 
+def are_few(array: pa.Array, most: int) -> bool | None:
+    """Whether no more than so many values differ, nulls apart; None if that cannot be counted here."""
+    kind = array.type
+    held = None if array.null_count == 0 else validity_of(array).view(np.bool_)
+    if is_text_or_bytes(kind):
+        texts = _Texts.of(array, held)
+        return texts.numbered(most) is not None
+    if pa.types.is_decimal128(kind) and kind.precision <= _LONG_DIGITS:
+        values = _chosen(_data(array, "V16").view(np.int64)[::2], held)
+    elif pa.types.is_boolean(kind) or not pa.types.is_primitive(kind) or kind.bit_width not in (8, 16, 32, 64):
+        return None
+    else:
+        values = _chosen(_data(array, f"i{kind.bit_width // 8}"), held)
+    numbers = values.astype(np.int64)
+    return _numbered_integers(numbers, most) is not None
+
+
 def _chosen(values: npt.NDArray[Any], held: Mask | None) -> npt.NDArray[Any]:
     return values if held is None else values[held]
 
@@ -154,9 +173,7 @@ def _integers(values: npt.NDArray[Any], firsts: Ints, width: int, encoding: str)
 
     if encoding == "dictionary":
         numbers = values.astype(np.int64)
-        found = _numbered(
-            len(numbers), lambda *room: kernels.encode.number_integers(numbers, len(numbers), *room), _MOST_DICTIONARY // width
-        )
+        found = _numbered_integers(numbers, _MOST_DICTIONARY // width)
         if found is not None:
             entries = _octets(numbers[found[1]].astype(f"i{width}"))
             return _indexed(found[0], firsts, entries, len(found[1]), bounds, stored)
@@ -178,9 +195,7 @@ def _floats(values: npt.NDArray[Any], firsts: Ints, encoding: str) -> Bodies:
     bounds = [_float_bounds(values[a:b]) for a, b in _spans(firsts)]
     if encoding == "dictionary":
         bits = values.view(f"i{kind.itemsize}").astype(np.int64)
-        found = _numbered(
-            len(bits), lambda *room: kernels.encode.number_integers(bits, len(bits), *room), _MOST_DICTIONARY // kind.itemsize
-        )
+        found = _numbered_integers(bits, _MOST_DICTIONARY // kind.itemsize)
         if found is not None:
             entries = _octets(values[found[1]])
             return _indexed(found[0], firsts, entries, len(found[1]), bounds, stored)
@@ -243,8 +258,17 @@ class _Texts:
     def size(self) -> int:
         return int(self.offsets[-1] - self.offsets[0])
 
+    def all(self) -> list[bytes]:
+        octets = self.data[self.offsets[0] : self.offsets[-1]].tobytes()
+        stops = (self.offsets - self.offsets[0]).tolist()
+        return [octets[start:end] for start, end in itertools.pairwise(stops)]
+
     def text(self, number: int) -> bytes:
         return self.data[self.offsets[number] : self.offsets[number + 1]].tobytes()
+
+    def numbered(self, most: int) -> tuple[Ints, Ints] | None:
+        count = len(self)
+        return _numbered(count, lambda *room: kernels.encode.number_texts(self.data, self.offsets, count, *room), most)
 
     def plain(self, chosen: Ints, firsts: Ints) -> tuple[npt.NDArray[np.uint8], Ints]:
         size = int((self.offsets[chosen + 1] - self.offsets[chosen]).sum()) + 4 * len(chosen)
@@ -262,8 +286,7 @@ def _texts(texts: _Texts, firsts: Ints, encoding: str) -> Bodies:
     bounds = texts.bounds(firsts)
     pages = len(firsts) - 1
     if encoding == "dictionary":
-        count = len(texts)
-        found = _numbered(count, lambda *room: kernels.encode.number_texts(texts.data, texts.offsets, count, *room), _MOST_DICTIONARY // 4)
+        found = texts.numbered(_MOST_DICTIONARY // 4)
         if found is not None:
             entries, ends = texts.plain(found[1], np.array([0, len(found[1])], np.int64))
             if int(ends[0]) <= _MOST_DICTIONARY:
@@ -283,19 +306,28 @@ def _texts(texts: _Texts, firsts: Ints, encoding: str) -> Bodies:
 
 
 def _dictionary_array(array: pa.DictionaryArray, held: Mask | None, firsts: Ints) -> Bodies:
-    """Texts that are a dictionary already, which stays as it is."""
-    texts = _Texts.of(array.dictionary, None)
+    """Texts that are a dictionary already, of which each that is used is kept once: readers count on that."""
+    every = _Texts.of(array.dictionary, None).all()
     indexes = _chosen(integers_of(array.indices), held).astype(np.int64)
-    used = [np.unique(indexes[a:b]).tolist() for a, b in _spans(firsts)]
-    known = {number: texts.text(number) for numbers in used for number in numbers}
-    bounds: list[Bounds] = []
-    for numbers in used:
-        found = [known[number] for number in numbers]
-        bounds.append((min(found), max(found)) if found else None)
-    entries, ends = texts.plain(np.arange(len(texts)), np.array([0, len(texts)], np.int64))
-    lengths = np.diff(texts.offsets)
-    size = int(lengths[indexes].sum()) if len(indexes) else 0
-    return _indexed(indexes, firsts, entries.data[: int(ends[0])], len(texts), bounds, bytes, size)
+    uses = np.bincount(indexes, minlength=len(every))
+    numbers: dict[bytes, int] = {}
+    places = np.zeros(len(every), np.int64)
+    for place in np.flatnonzero(uses).tolist():
+        places[place] = numbers.setdefault(every[place], len(numbers))
+    kept = list(numbers)
+    order = sorted(range(len(kept)), key=kept.__getitem__)
+    ranks = np.empty(len(kept), np.int64)
+    ranks[order] = np.arange(len(kept))
+    numbered = places[indexes]
+    ranked = ranks[numbered]
+    bounds: list[Bounds] = [(kept[order[ranked[a:b].min()]], kept[order[ranked[a:b].max()]]) if b > a else None for a, b in _spans(firsts)]
+    size = sum(len(text) * count for text, count in zip(every, uses.tolist(), strict=True))
+    entries = b"".join(piece for text in kept for piece in (len(text).to_bytes(4, "little"), text))
+    return _indexed(numbered, firsts, memoryview(entries), len(kept), bounds, bytes, size)
+
+
+def _numbered_integers(numbers: Ints, most: int) -> tuple[Ints, Ints] | None:
+    return _numbered(len(numbers), lambda *room: kernels.encode.number_integers(numbers, len(numbers), *room), most)
 
 
 def _numbered(count: int, call: Callable[[Ints, Ints, Ints], int], most: int) -> tuple[Ints, Ints] | None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from varquet.columns.arrow import is_text_or_bytes, list_elements, plain
+from varquet.parquet.bodies import are_few
 
 __all__ = ["Encodings", "choose_encodings", "leaves"]
 
@@ -91,10 +92,15 @@ def _shared(one: bytes, other: bytes) -> int:
 
 
 def _repeats(leaf: pa.Array) -> bool:
-    values = leaf[: _SAMPLE if is_text_or_bytes(leaf.type) else _SAMPLE_OF_NUMBERS].drop_null()
-    if len(values) == 0:
+    values = leaf[: _SAMPLE if is_text_or_bytes(leaf.type) else _SAMPLE_OF_NUMBERS]
+    count = len(values) - values.null_count
+    if count == 0:
         return True
-    try:
-        return bool(pc.count_distinct(values).as_py() <= max(_REPEATS * len(values), 16))
-    except pa.ArrowNotImplementedError:  # views, for example, cannot be counted
-        return False
+    most = max(int(_REPEATS * count), 16)
+    found = are_few(values, most)
+    if found is None:
+        try:
+            found = bool(pc.count_distinct(values.drop_null()).as_py() <= most)
+        except pa.ArrowNotImplementedError:  # views, for example, cannot be counted
+            found = False
+    return found

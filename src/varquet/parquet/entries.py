@@ -167,6 +167,8 @@ def leaf_columns(array: pa.Array, nullable: bool) -> Iterator[LeafColumn]:
         kind = array.type
         if isinstance(array, pa.ExtensionArray):
             array, kind = array.storage, array.storage.type
+        if pa.types.is_dictionary(kind) and array.dictionary.null_count:
+            array, kind = array.dictionary_decode(), kind.value_type
         if nullable:
             is_empty = array.null_count == len(array) and not pa.types.is_nested(kind)
             entries = entries.nulls() if is_empty else entries.nullable(array)

@@ -181,7 +181,7 @@ class GroupEncoder:
             columns = [leaf for field, column in zip(self.schema, table.columns, strict=True) for leaf in _leaf_columns(field, column)]
         except pa.ArrowNotImplementedError:  # to join or to choose what is in every type
             return None
-        if max(column.array.nbytes for column in columns) > _MOST_BYTES:
+        if any(column.array.nbytes > _MOST_BYTES for column in columns):
             return None
         assert [(leaf.definition, leaf.repetition) for leaf in leaves] == [(one.entries.level, one.entries.repetitions) for one in columns]
         dictionary = frozenset(encodings.dictionary)

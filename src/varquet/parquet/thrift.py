@@ -439,11 +439,12 @@ def integer(number: int) -> bytes:
     >>> integer(-1).hex(), integer(64).hex()
     ('01', '8001')
     """
-    zigzag = number << 1 if number >= 0 else ~(number << 1)
-    return _ONE_BYTE[zigzag] if zigzag < 128 else _to_varint(zigzag)
+    return _to_varint(number << 1 if number >= 0 else ~(number << 1))
 
 
 def _to_varint(number: int) -> bytes:
+    if number < 1 << 14:
+        return _ONE_BYTE[number] if number < 1 << 7 else bytes((number & 127 | 128, number >> 7))
     out = bytearray()
     while number > 127:
         out.append(number & 127 | 128)
