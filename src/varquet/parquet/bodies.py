@@ -71,7 +71,7 @@ def has_known_values(kind: pa.DataType) -> bool:
         or pa.types.is_float64(kind)
         or pa.types.is_date32(kind)
         or pa.types.is_decimal128(kind)
-        or pa.types.is_fixed_size_binary(kind)
+        or (pa.types.is_fixed_size_binary(kind) and kind.byte_width > 0)
     )
 
 
