@@ -14,15 +14,16 @@ import pyarrow as pa
 from varquet import kernels
 from varquet.columns.arrow import integers_of, is_text_or_bytes, validity_of
 from varquet.kernels.source import encode as kernel
+from varquet.kernels.source import pages as pages_kernel
 
-__all__ = ["DELTA_BINARY_PACKED", "PLAIN", "RLE", "RLE_DICTIONARY", "Bodies", "Bounds", "are_few", "encode_values", "has_known_values"]
+__all__ = ["PLAIN", "RLE", "Bodies", "Bounds", "are_few", "encode_values", "has_known_values"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 # The numbers of encodings (parquet.thrift).
 PLAIN: Final = 0
-RLE: Final = 3
+RLE: Final = pages_kernel.ENCODING_RLE
 DELTA_BINARY_PACKED: Final = 5
 DELTA_LENGTH_BYTE_ARRAY: Final = 6
 DELTA_BYTE_ARRAY: Final = 7
@@ -56,9 +57,7 @@ class Bodies:
 
 
 def has_known_values(kind: pa.DataType) -> bool:
-    """Whether values of a type can be encoded here."""
-    if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
+    """Whether values of a type, which is no extension type, can be encoded here."""
     if pa.types.is_dictionary(kind):
         return pa.types.is_signed_integer(kind.index_type) and is_text_or_bytes(kind.value_type)
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
@@ -171,19 +170,18 @@ def _integers(values: npt.NDArray[Any], firsts: Ints, width: int, encoding: str)
     def stored(value: int) -> bytes:
         return value.to_bytes(width, "little", signed=True)
 
+    if encoding == "PLAIN":
+        return Bodies(PLAIN, _whole(values.astype(f"i{width}", copy=False), firsts), bounds, stored)
+    numbers = values.astype(np.int64)
     if encoding == "dictionary":
-        numbers = values.astype(np.int64)
         found = _numbered_integers(numbers, _MOST_DICTIONARY // width)
         if found is not None:
             entries = _octets(numbers[found[1]].astype(f"i{width}"))
             return _indexed(found[0], firsts, entries, len(found[1]), bounds, stored)
-    if encoding in ("dictionary", "DELTA_BINARY_PACKED"):
-        numbers = values.astype(np.int64)
-        pages = len(firsts) - 1
-        out, ends = np.empty(9 * len(numbers) + kernel.MOST_BLOCK * pages, np.uint8), np.empty(pages, np.int64)
-        kernels.encode.pack_deltas(numbers, firsts, 8 * width, out, ends, np.empty(kernel.BLOCK, np.int64))
-        return Bodies(DELTA_BINARY_PACKED, _cut(out, ends.tolist()), bounds, stored)
-    return Bodies(PLAIN, _whole(values.astype(f"i{width}", copy=False), firsts), bounds, stored)
+    pages = len(firsts) - 1
+    out, ends = np.empty(9 * len(numbers) + kernel.MOST_BLOCK * pages, np.uint8), np.empty(pages, np.int64)
+    kernels.encode.pack_deltas(numbers, firsts, 8 * width, out, ends, np.empty(kernel.BLOCK, np.int64))
+    return Bodies(DELTA_BINARY_PACKED, _cut(out, ends.tolist()), bounds, stored)
 
 
 def _floats(values: npt.NDArray[Any], firsts: Ints, encoding: str) -> Bodies:

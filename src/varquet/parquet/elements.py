@@ -18,7 +18,7 @@ from typing import Final, TypeAlias, TypeVar
 from varquet.errors import ParquetError
 from varquet.parquet.thrift import I8, STOP, STRUCT, Edit, Struct, field_header, read_struct
 
-__all__ = ["Elements", "LogicalType", "SchemaElement", "column_name", "read_elements"]
+__all__ = ["PHYSICAL", "Elements", "LogicalType", "SchemaElement", "column_name", "read_elements"]
 
 _T = TypeVar("_T")
 _Names: TypeAlias = "dict[str, _Names]"
@@ -28,7 +28,7 @@ _PLAIN_NAME: Final = re.compile(r"[\w-]+")
 _SHOWN: Final = 8
 _NOTHING: Final[_Names] = {}
 
-_PHYSICAL: Final = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+PHYSICAL: Final = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 _REPETITIONS: Final = ("REQUIRED", "OPTIONAL", "REPEATED")
 _CONVERTED: Final = (
     "UTF8", "MAP", "MAP_KEY_VALUE", "LIST", "ENUM", "DECIMAL", "DATE", "TIME_MILLIS", "TIME_MICROS", "TIMESTAMP_MILLIS",
@@ -231,7 +231,7 @@ def read_elements(structs: Iterable[Struct]) -> Elements:
 def _read_element(struct: Struct, *, root: bool) -> SchemaElement:
     return SchemaElement(
         name=_required(struct.text(4), "a name", struct),
-        physical_type=_named(struct.integer(1), _PHYSICAL, "TYPE"),
+        physical_type=_named(struct.integer(1), PHYSICAL, "TYPE"),
         type_length=struct.integer(2),
         repetition=None if root else _repetition(struct),
         converted_type=_named(struct.integer(6), _CONVERTED, "CONVERTED_TYPE"),

@@ -47,6 +47,14 @@ def _packed(levels: Bytes, firsts: Ints, most: int) -> PackedLevels:
     return PackedLevels([view[a:b] for a, b in itertools.pairwise(stops)], counts[: most + 1].tolist())
 
 
+def _kept(packed: dict[tuple[int, int], PackedLevels], levels: Bytes, firsts: Ints, most: int) -> PackedLevels:
+    """Levels that are packed once for all leaves that have them. Leaves with as many pages have the same ones."""
+    key = (most, len(firsts))
+    if key not in packed:
+        packed[key] = _packed(levels, firsts, most)
+    return packed[key]
+
+
 @dataclass(frozen=True, slots=True)
 class Entries:
     """The entries of all leaf columns below a place, as far as they are known up to it."""
@@ -61,7 +69,9 @@ class Entries:
     """The entries for which the arrays here have a value; None for all."""
     rows: Ints | None = None
     """Where the entries of each row begin; None where an entry is a row."""
-    packed: dict[tuple[str, int], PackedLevels] = field(default_factory=dict)
+    packed: dict[tuple[int, int], PackedLevels] = field(default_factory=dict)
+    packed_repetition: dict[tuple[int, int], PackedLevels] = field(default_factory=dict)
+    """Levels by the highest one and the number of pages; those of repetition are the same for all leaves of a list."""
 
     def __len__(self) -> int:
         return len(self.definition)
@@ -113,19 +123,12 @@ class Entries:
 
     def definition_levels(self, firsts: Ints) -> PackedLevels:
         """The definition levels in pages that begin with these entries."""
-        return self._levels("definition", self.definition, firsts, self.level)
+        return _kept(self.packed, self.definition, firsts, self.level)
 
     def repetition_levels(self, firsts: Ints) -> PackedLevels:
         """The repetition levels in pages that begin with these entries."""
         assert self.repetition is not None
-        return self._levels("repetition", self.repetition, firsts, self.repetitions)
-
-    def _levels(self, which: str, levels: Bytes, firsts: Ints, most: int) -> PackedLevels:
-        # Leaves with as many pages have the same ones.
-        key = (f"{which} {most}", len(firsts))
-        if key not in self.packed:
-            self.packed[key] = _packed(levels, firsts, most)
-        return self.packed[key]
+        return _kept(self.packed_repetition, self.repetition, firsts, self.repetitions)
 
 
 @dataclass(frozen=True, slots=True)

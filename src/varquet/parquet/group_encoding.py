@@ -19,7 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from varquet.kernels.source import pages as kernel
 from varquet.parquet.bodies import PLAIN, RLE, Bodies, encode_values, has_known_values
+from varquet.parquet.elements import PHYSICAL
 from varquet.parquet.encodings import Encodings
 from varquet.parquet.entries import LeafColumn, is_known, leaf_columns
 from varquet.parquet.footer import MAGIC, Footer
@@ -108,17 +110,14 @@ _MOST_BYTES: Final = 1 << 30
 """Of one column in a row group: the sizes of pages are numbers of 32 bits."""
 _LONGEST_BOUND: Final = 4096
 
-_DATA_PAGE: Final = 0
-_DICTIONARY_PAGE: Final = 2
 _UNORDERED, _ASCENDING, _DESCENDING = 0, 1, 2
-_PHYSICAL: Final = {"BOOLEAN": 0, "INT32": 1, "INT64": 2, "FLOAT": 4, "DOUBLE": 5, "BYTE_ARRAY": 6, "FIXED_LEN_BYTE_ARRAY": 7}
 _WIDTHS: Final = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
 _CODECS: Final = {
-    "none": (0, None),
-    "snappy": (1, "snappy"),
+    "none": (kernel.UNCOMPRESSED, None),
+    "snappy": (kernel.SNAPPY, "snappy"),
     "gzip": (2, "gzip"),
     "brotli": (4, "brotli"),
-    "zstd": (6, "zstd"),
+    "zstd": (kernel.ZSTD, "zstd"),
     "lz4": (7, "lz4_raw"),
 }
 
@@ -270,19 +269,19 @@ class _Chunk:
         """Put its pages to `out`, which has `at` bytes; the chunk for the footer, its indexes, and its bytes, compressed or not."""
         leaf, values = self.leaf, self.values
         start, raw = at, 0
-        page_kinds = [(_DATA_PAGE, values.encoding, len(self.pages))]
+        page_kinds = [(kernel.DATA_PAGE, values.encoding, len(self.pages))]
         used = [RLE, values.encoding]
         if self.dictionary is not None:
-            header = _header(_DICTIONARY_PAGE, self.dictionary, HEADER_DICTIONARY, (values.dictionary_size, PLAIN))
+            header = _header(kernel.DICTIONARY_PAGE, self.dictionary, HEADER_DICTIONARY, (values.dictionary_size, PLAIN))
             out += (header, self.dictionary.body)
             raw += len(header) + self.dictionary.raw_size
             at += len(header) + len(self.dictionary.body)
-            page_kinds.insert(0, (_DICTIONARY_PAGE, PLAIN, 1))
+            page_kinds.insert(0, (kernel.DICTIONARY_PAGE, PLAIN, 1))
             used.insert(0, PLAIN)
         first = at
         locations: list[bytes] = []
         for page, entries, row in zip(self.pages, self.entries, self.rows, strict=True):
-            header = _header(_DATA_PAGE, page, HEADER_V1, (entries, values.encoding, RLE, RLE))
+            header = _header(kernel.DATA_PAGE, page, HEADER_V1, (entries, values.encoding, RLE, RLE))
             size = len(header) + len(page.body)
             locations.append(struct((PAGE_OFFSET, I64, integer(at)), (PAGE_SIZE, I32, integer(size)), (PAGE_ROW, I64, integer(row))))
             out += (header, page.body)
@@ -397,4 +396,4 @@ def _described(place: Place) -> _Leaf:
     assert kind is not None
     path = list_header(BINARY, len(names)) + b"".join(binary(name.encode("utf-8", "surrogateescape")) for name in names)
     width = place.element.type_length or _WIDTHS.get(kind, 0)
-    return _Leaf(".".join(names), path, _PHYSICAL[kind], width, place.definition, place.repetition)
+    return _Leaf(".".join(names), path, PHYSICAL.index(kind), width, place.definition, place.repetition)
