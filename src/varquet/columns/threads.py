@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import queue
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -10,7 +12,7 @@ from typing import TypeVar
 
 from varquet.errors import UnsupportedTypeError
 
-__all__ = ["in_order", "thread_count"]
+__all__ = ["drawn_in_order", "in_order", "thread_count"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,3 +56,51 @@ def in_order(work: Callable[[T], R], tasks: Iterable[T], threads: int) -> Iterat
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def drawn_in_order(work: Callable[[T], R], tasks: Iterator[T], threads: int) -> Iterator[R]:
+    """Like `in_order`, for tasks that cost something to make: each thread draws the next one, in turn, before it works on it.
+
+    So no more threads are busy than asked for, and none waits for one that makes tasks for all.
+    """
+    if threads == 1:
+        yield from map(work, tasks)
+        return
+    drawing = threading.Lock()
+    expected: queue.Queue[Future[R]] = queue.Queue(2 * threads)
+    is_over = threading.Event()
+
+    def worker() -> None:
+        while True:
+            result: Future[R] = Future()
+            with drawing:
+                if is_over.is_set():
+                    return
+                expected.put(result)  # where there is room for it, and before the task is made
+                try:
+                    task = next(tasks)
+                except BaseException as error:
+                    is_over.set()
+                    result.set_exception(_NoMoreTasksError() if isinstance(error, StopIteration) else error)
+                    return
+            try:
+                result.set_result(work(task))
+            except BaseException as error:
+                result.set_exception(error)
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="varquet") as pool:
+        for _ in range(threads):
+            pool.submit(worker)
+        try:
+            while True:
+                yield expected.get().result()
+        except _NoMoreTasksError:
+            return
+        finally:
+            is_over.set()
+            while not expected.empty():  # a worker may be waiting for room
+                expected.get_nowait()
+
+
+class _NoMoreTasksError(Exception):
+    """There is no further task."""

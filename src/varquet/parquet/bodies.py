@@ -15,6 +15,7 @@ from varquet import kernels
 from varquet.columns.arrow import integers_of, is_text_or_bytes, validity_of
 from varquet.kernels.source import encode as kernel
 from varquet.kernels.source import pages as pages_kernel
+from varquet.parquet.entries import joined
 
 __all__ = ["PLAIN", "RLE", "Bodies", "Bounds", "are_few", "encode_values", "has_known_values"]
 
@@ -74,14 +75,15 @@ def has_known_values(kind: pa.DataType) -> bool:
     )
 
 
-def encode_values(array: pa.Array, held: Mask | None, firsts: Ints, width: int, encoding: str) -> Bodies:
-    """Encode the values of an array that are held, in pages that begin with these of them.
+def encode_values(pieces: Sequence[pa.Array], held: Mask | None, firsts: Ints, width: int, encoding: str) -> Bodies:
+    """Encode the values of an array in pieces that are held, in pages that begin with these of them.
 
     `width` is that of the physical type in bytes: 4 or 8 of a number, any of a byte array of fixed length.
     """
-    kind = array.type
+    kind = pieces[0].type
     if pa.types.is_dictionary(kind):
-        return _dictionary_array(array, held, firsts)
+        return _dictionary_arrays(pieces, held, firsts)
+    array = joined(pieces)
     if is_text_or_bytes(kind):
         return _texts(_Texts.of(array, held), firsts, encoding)
     if pa.types.is_boolean(kind):
@@ -303,10 +305,14 @@ def _texts(texts: _Texts, firsts: Ints, encoding: str) -> Bodies:
     return Bodies(DELTA_LENGTH_BYTE_ARRAY, _cut(out, ends.tolist()), bounds, bytes, texts.size)
 
 
-def _dictionary_array(array: pa.DictionaryArray, held: Mask | None, firsts: Ints) -> Bodies:
-    """Texts that are a dictionary already, of which each that is used is kept once: readers count on that."""
-    every = _Texts.of(array.dictionary, None).all()
-    indexes = _chosen(integers_of(array.indices), held).astype(np.int64)
+def _dictionary_arrays(pieces: Sequence[pa.DictionaryArray], held: Mask | None, firsts: Ints) -> Bodies:
+    """Texts that have dictionaries already, of which each that is used is kept once: readers count on that."""
+    every: list[bytes] = []
+    moved: list[Ints] = []
+    for piece in pieces:
+        moved.append(integers_of(piece.indices).astype(np.int64) + len(every))
+        every += _Texts.of(piece.dictionary, None).all()
+    indexes = _chosen(np.concatenate(moved), held)
     uses = np.bincount(indexes, minlength=len(every))
     numbers: dict[bytes, int] = {}
     places = np.zeros(len(every), np.int64)

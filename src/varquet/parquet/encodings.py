@@ -15,8 +15,9 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from varquet.columns.arrow import is_text_or_bytes, list_elements, plain
+from varquet.columns.arrow import is_text_or_bytes, list_elements
 from varquet.parquet.bodies import are_few
+from varquet.parquet.entries import joined
 
 __all__ = ["Encodings", "choose_encodings", "leaves"]
 
@@ -35,23 +36,27 @@ class Encodings:
     others: dict[str, str]
 
 
-def leaves(array: pa.Array, path: str) -> Iterator[tuple[str, pa.Array]]:
-    """The leaf columns of an Arrow array with their dotted Parquet paths; nested values as far as they are reached."""
-    waiting = [(path, array)]
+def leaves(column: pa.ChunkedArray, path: str) -> Iterator[tuple[str, list[pa.Array]]]:
+    """The leaf columns of a column in pieces, with their dotted Parquet paths; nested values as far as they are reached."""
+    waiting = [(path, column.chunks)]
     while waiting:
-        path, array = waiting.pop()
-        kind = array.type
-        if isinstance(array, pa.ExtensionArray):
-            array, kind = array.storage, array.storage.type
+        path, pieces = waiting.pop()
+        if pieces and isinstance(pieces[0], pa.ExtensionArray):
+            pieces = [piece.storage for piece in pieces]
+        if not pieces:
+            continue
+        kind = pieces[0].type
         if pa.types.is_struct(kind):
-            waiting += [(f"{path}.{kind.field(k).name}", array.field(k)) for k in range(kind.num_fields)]
+            waiting += [(f"{path}.{kind.field(k).name}", [piece.field(k) for piece in pieces]) for k in range(kind.num_fields)]
         elif pa.types.is_map(kind):
-            entries = plain(array)
-            waiting += [(f"{path}.key_value.key", entries.keys), (f"{path}.key_value.value", entries.items)]
+            waiting += [
+                (f"{path}.key_value.key", [piece.keys for piece in pieces]),
+                (f"{path}.key_value.value", [piece.items for piece in pieces]),
+            ]
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-            waiting.append((f"{path}.list.element", list_elements(array)))
+            waiting.append((f"{path}.list.element", [list_elements(piece) for piece in pieces]))
         else:
-            yield path, array
+            yield path, pieces
 
 
 def choose_encodings(table: pa.Table) -> Encodings:
@@ -60,16 +65,14 @@ def choose_encodings(table: pa.Table) -> Encodings:
     others: dict[str, str] = {}
     seen: Counter[str] = Counter()
     for name, column in zip(table.column_names, table.columns, strict=True):
-        chunks = column.slice(0, _SAMPLE_OF_NUMBERS).chunks
-        array = pa.concat_arrays(chunks) if chunks else pa.nulls(0, column.type)
-        for path, leaf in leaves(array, name):
-            kind = leaf.type
+        for path, pieces in leaves(column.slice(0, _SAMPLE_OF_NUMBERS), name):
+            kind = pieces[0].type
             seen[path] += 1
             if pa.types.is_dictionary(kind):
                 dictionary.append(path)
             elif pa.types.is_boolean(kind) or pa.types.is_null(kind):
                 continue
-            elif _repeats(leaf):
+            elif _repeats(leaf := _first(pieces, _SAMPLE if is_text_or_bytes(kind) else _SAMPLE_OF_NUMBERS)):
                 dictionary.append(path)
             elif pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
                 others[path] = "DELTA_BINARY_PACKED"
@@ -79,9 +82,14 @@ def choose_encodings(table: pa.Table) -> Encodings:
     return Encodings(dictionary, {path: encoding for path, encoding in others.items() if seen[path] == 1})
 
 
+def _first(pieces: list[pa.Array], count: int) -> pa.Array:
+    """The first so many values, or fewer."""
+    return joined(pa.chunked_array(pieces).slice(0, count).chunks)
+
+
 def _begin_alike(texts: pa.Array) -> bool:
     """Whether texts share two thirds of their bytes with the one before, from their beginning on, as times in order do."""
-    values = [bytes(value) for value in texts[:_SAMPLE].drop_null()[:_SAMPLE_OF_NEIGHBOURS].cast(pa.large_binary()).to_pylist()]
+    values = [bytes(value) for value in texts.drop_null()[:_SAMPLE_OF_NEIGHBOURS].cast(pa.large_binary()).to_pylist()]
     shared = sum(_shared(one, other) for one, other in itertools.pairwise(values))
     return 3 * shared > 2 * sum(map(len, values[1:]))
 
@@ -91,8 +99,7 @@ def _shared(one: bytes, other: bytes) -> int:
     return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def _repeats(leaf: pa.Array) -> bool:
-    values = leaf[: _SAMPLE if is_text_or_bytes(leaf.type) else _SAMPLE_OF_NUMBERS]
+def _repeats(values: pa.Array) -> bool:
     count = len(values) - values.null_count
     if count == 0:
         return True

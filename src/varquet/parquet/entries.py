@@ -3,12 +3,15 @@
 A leaf column has an entry for each of its values, and for each null and each empty list on the way to it, one. The definition level
 of an entry says how far the way goes, the repetition level in which list around it the entry goes on. Leaves of one group share the
 levels up to it, and those that have nothing but nulls share all of them.
+
+An array may come in pieces. Those of a leaf are joined when its values are encoded, one leaf after the other: all of them at once
+would take fresh memory for a whole row group, which costs more than the copying does.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +22,7 @@ import pyarrow as pa
 from varquet import kernels
 from varquet.columns.arrow import integers_of, list_elements, validity_of
 
-__all__ = ["Entries", "LeafColumn", "PackedLevels", "is_known", "leaf_columns"]
+__all__ = ["Entries", "LeafColumn", "PackedLevels", "is_known", "joined", "leaf_columns"]
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -80,11 +83,12 @@ class Entries:
         """The entries that go on below this place."""
         return np.equal(self.definition, self.level)
 
-    def nullable(self, array: pa.Array) -> Entries:
-        """The entries below a place that is optional, of which this is the array."""
+    def nullable(self, pieces: Sequence[pa.Array]) -> Entries:
+        """The entries below a place that is optional, of which these are the pieces of its array."""
         here = self.here()
-        if array.null_count:
-            here = here & self._spread(validity_of(array).view(np.bool_), False)
+        if any(piece.null_count for piece in pieces):
+            valid = np.concatenate([validity_of(piece) for piece in pieces]).view(np.bool_)
+            here = here & self._spread(valid, False)
         return replace(self, definition=self.definition + here.view(np.uint8), level=self.level + 1, packed={})
 
     def nulls(self) -> Entries:
@@ -133,10 +137,20 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class LeafColumn:
-    """A leaf column: its entries, and its values as the array has them, with nulls and what is below nulls."""
+    """A leaf column: its entries, and its values as the pieces of the array have them, with nulls and what is below nulls."""
 
     entries: Entries
-    array: pa.Array
+    pieces: Sequence[pa.Array]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its values, at most."""
+        return sum(piece.nbytes for piece in self.pieces)
+
+
+def joined(pieces: Sequence[pa.Array]) -> pa.Array:
+    """One array of several."""
+    return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
 
 
 def is_known(kind: pa.DataType, is_known_leaf: Callable[[pa.DataType], bool]) -> bool:
@@ -161,31 +175,34 @@ def is_known(kind: pa.DataType, is_known_leaf: Callable[[pa.DataType], bool]) ->
     return True
 
 
-def leaf_columns(array: pa.Array, nullable: bool) -> Iterator[LeafColumn]:
-    """The leaf columns of an array of a known type in the order of the schema."""
-    rows = Entries(np.zeros(len(array), np.uint8), 0)
-    waiting = [(array, nullable, rows)]
+def leaf_columns(column: pa.ChunkedArray, nullable: bool) -> Iterator[LeafColumn]:
+    """The leaf columns of a column of a known type in the order of the schema."""
+    pieces: Sequence[pa.Array] = column.chunks or [pa.nulls(0, column.type)]
+    waiting = [(pieces, nullable, Entries(np.zeros(len(column), np.uint8), 0))]
     while waiting:
-        array, nullable, entries = waiting.pop()
-        kind = array.type
-        if isinstance(array, pa.ExtensionArray):
-            array, kind = array.storage, array.storage.type
-        if pa.types.is_dictionary(kind) and array.dictionary.null_count:
-            array, kind = array.dictionary_decode(), kind.value_type
+        pieces, nullable, entries = waiting.pop()
+        if isinstance(pieces[0], pa.ExtensionArray):
+            pieces = [piece.storage for piece in pieces]
+        kind = pieces[0].type
+        if pa.types.is_dictionary(kind) and any(piece.dictionary.null_count for piece in pieces):
+            pieces, kind = [piece.dictionary_decode() for piece in pieces], kind.value_type
         if nullable:
-            is_empty = array.null_count == len(array) and not pa.types.is_nested(kind)
-            entries = entries.nulls() if is_empty else entries.nullable(array)
+            is_empty = not pa.types.is_nested(kind) and all(piece.null_count == len(piece) for piece in pieces)
+            entries = entries.nulls() if is_empty else entries.nullable(pieces)
         if pa.types.is_struct(kind):
-            waiting += [(array.field(k), kind.field(k).nullable, entries) for k in reversed(range(kind.num_fields))]
+            for k in reversed(range(kind.num_fields)):
+                waiting.append(([piece.field(k) for piece in pieces], kind.field(k).nullable, entries))
         elif pa.types.is_map(kind):
+            array = joined(pieces)
             below, chosen = entries.repeated(integers_of(array.offsets).astype(np.int64))
             pairs = _reached(array, chosen)
-            waiting += [(pairs.field(1), kind.item_field.nullable, below), (pairs.field(0), False, below)]
+            waiting += [([pairs.field(1)], kind.item_field.nullable, below), ([pairs.field(0)], False, below)]
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            array = joined(pieces)
             below, chosen = entries.repeated(integers_of(array.offsets).astype(np.int64))
-            waiting.append((_reached(array, chosen), kind.value_field.nullable, below))
+            waiting.append(([_reached(array, chosen)], kind.value_field.nullable, below))
         else:
-            yield LeafColumn(entries, array)
+            yield LeafColumn(entries, pieces)
 
 
 def _reached(lists: pa.Array, chosen: Ints | None) -> pa.Array:

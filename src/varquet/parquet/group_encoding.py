@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -166,21 +165,21 @@ class GroupEncoder:
 
     def encode(self, table: pa.Table, encodings: Encodings) -> EncodedGroup:
         """Encode all rows of a table as one row group."""
-        chunks = self._chunks(table, encodings) if table.num_rows else None
+        try:
+            chunks = self._chunks(table, encodings) if table.num_rows else None
+        except pa.ArrowNotImplementedError:  # to join or to choose what is in every type
+            chunks = None
         if chunks is not None:
             return _group(chunks, table.num_rows, self._empty.footer)
         options = {"use_dictionary": encodings.dictionary or False, "column_encoding": encodings.others or None, **self.options}
-        return encode_group(table, options)
+        return encode_group(_with_one_dictionary(table), options)
 
     def _chunks(self, table: pa.Table, encodings: Encodings) -> list[_Chunk] | None:
         leaves = self._leaves
         if leaves is None:
             return None
-        try:
-            columns = [leaf for field, column in zip(self.schema, table.columns, strict=True) for leaf in _leaf_columns(field, column)]
-        except pa.ArrowNotImplementedError:  # to join or to choose what is in every type
-            return None
-        if any(column.array.nbytes > _MOST_BYTES for column in columns):
+        columns = [leaf for field, column in zip(self.schema, table.columns, strict=True) for leaf in leaf_columns(column, field.nullable)]
+        if any(column.nbytes > _MOST_BYTES for column in columns):
             return None
         assert [(leaf.definition, leaf.repetition) for leaf in leaves] == [(one.entries.level, one.entries.repetitions) for one in columns]
         dictionary = frozenset(encodings.dictionary)
@@ -193,13 +192,13 @@ class GroupEncoder:
     def _chunk(self, leaf: _Leaf, column: LeafColumn, rows: int, encoding: str) -> _Chunk:
         entries = column.entries
         here = entries.here()
-        row_firsts = _page_rows(rows, column.array.nbytes)
+        row_firsts = _page_rows(rows, column.nbytes)
         firsts = value_firsts = entries.firsts(row_firsts)
         held = None
         if not here.all():
             held = here if entries.holders is None else here[entries.holders]
             value_firsts = np.concatenate([[0], np.cumsum(np.add.reduceat(here, firsts[:-1], dtype=np.int64))])
-        bodies = encode_values(column.array, held, value_firsts, leaf.width, encoding)
+        bodies = encode_values(column.pieces, held, value_firsts, leaf.width, encoding)
         levels = []
         sizes = [(SIZES_TEXT_BYTES, I64, integer(bodies.raw_size))] if bodies.raw_size is not None else []
         if leaf.repetition:
@@ -232,9 +231,12 @@ class GroupEncoder:
         return _Page(len(body), _codec(self.codec_name, self.level).compress(body, asbytes=True))
 
 
-def _leaf_columns(field: pa.Field, column: pa.ChunkedArray) -> Iterator[LeafColumn]:
-    whole = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
-    return leaf_columns(whole, field.nullable)
+def _with_one_dictionary(table: pa.Table) -> pa.Table:
+    """So that a column chunk can have the dictionary of its column."""
+    try:
+        return table.unify_dictionaries()
+    except pa.ArrowNotImplementedError:  # not inside of every type
+        return table.combine_chunks()
 
 
 def _codec(name: str, level: int | None) -> pa.Codec:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from varquet.columns.arrow import SHARED_VARIANT
-from varquet.columns.threads import in_order, thread_count
+from varquet.columns.threads import drawn_in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.shredding import unshred
 from varquet.parquet.file_columns import FileColumns, columns_of, find_columns, metadata_columns
@@ -146,7 +146,8 @@ class OpenFile:
                 yield batch, before
                 before += batch.num_rows
 
-        return in_order(lambda task: work(self.put_together(*task, strict=strict)), stored(), thread_count(threads))
+        count = 1 if self.metadata.num_rows <= batch_rows else thread_count(threads)
+        return drawn_in_order(lambda task: work(self.put_together(*task, strict=strict)), stored(), count)
 
     def columns_of(self, name: str) -> list[str]:
         """The columns of the file that a column is put together from."""

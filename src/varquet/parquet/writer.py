@@ -1,8 +1,7 @@
 """Writing Parquet files with shredded columns: Variants that Spark, DuckDB and Delta read, and maps with columns for hot keys.
 
-pyarrow encodes row groups, each in a thread; the VARIANT(1) annotation, which it does not write, is put into the footer when the
-file is finished.
-A file is written under a temporary name in the same folder and moved into place at the end, so that nobody ever sees half of it.
+Row groups are encoded each by a thread; the VARIANT(1) annotation is put into the footer when the file is finished. A file is written
+under a temporary name in the same folder and moved into place at the end, so that nobody ever sees half of it.
 """
 
 from __future__ import annotations
@@ -302,7 +301,6 @@ class FileWriter:
 
     def _encode(self, group: pa.Table, encodings: Future[Encodings], is_first: bool) -> EncodedGroup:
         try:
-            group = _with_one_dictionary(group)
             if is_first:
                 encodings.set_result(choose_encodings(group))
         except BaseException as error:
@@ -404,14 +402,6 @@ class FileWriter:
         if self.file is not None:
             self.file.abort()
         self.temporary.unlink(missing_ok=True)
-
-
-def _with_one_dictionary(group: pa.Table) -> pa.Table:
-    """So that a row group has one dictionary of metadata."""
-    try:
-        return group.unify_dictionaries()
-    except pa.ArrowNotImplementedError:  # not inside of every type
-        return group.combine_chunks()
 
 
 def _plan(schema: pa.Schema, schemas: Mapping[str | Position, ShreddingSchema | str]) -> dict[Position, ShreddingSchema]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pytest
 
 import varquet as vq
-from varquet.columns.threads import in_order, thread_count
+from varquet.columns.threads import drawn_in_order, in_order, thread_count
 
 
 @pytest.fixture(autouse=True)
@@ -62,15 +62,20 @@ def test_the_variable_reaches_the_kernels(monkeypatch: pytest.MonkeyPatch) -> No
     assert all(name.startswith("varquet") for name in seen)
 
 
+either = pytest.mark.parametrize("in_turn", [in_order, drawn_in_order])
+
+
+@either
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_results_come_in_the_order_of_the_tasks(threads: int) -> None:
-    assert list(in_order(lambda task: task * task, range(100), threads)) == [task * task for task in range(100)]
-    assert list(in_order(str, [], threads)) == []
-    assert list(in_order(str, [1], threads)) == ["1"]
+def test_results_come_in_the_order_of_the_tasks(in_turn: Callable[..., Iterator[object]], threads: int) -> None:
+    assert list(in_turn(lambda task: task * task, iter(range(100)), threads)) == [task * task for task in range(100)]
+    assert list(in_turn(str, iter([]), threads)) == []
+    assert list(in_turn(str, iter([1]), threads)) == ["1"]
 
 
+@either
 @pytest.mark.parametrize("threads", [1, 2])
-def test_tasks_are_not_taken_long_before_their_results_are(threads: int) -> None:
+def test_tasks_are_not_taken_long_before_their_results_are(in_turn: Callable[..., Iterator[object]], threads: int) -> None:
     """Memory: a column of many slices must not have all of its results waiting."""
     taken = 0
 
@@ -80,11 +85,48 @@ def test_tasks_are_not_taken_long_before_their_results_are(threads: int) -> None
             taken += 1
             yield task
 
-    results = in_order(lambda task: task, tasks(), threads)
+    results = in_turn(lambda task: task, tasks(), threads)
     for _ in range(10):
         next(results)
     assert taken <= 10 + 2 * threads + 1
     results.close()  # type: ignore[attr-defined]
+    assert taken <= 10 + 2 * threads + 1
+
+
+@either
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_fails_is_raised_in_its_turn(in_turn: Callable[..., Iterator[object]], threads: int) -> None:
+    def work(task: int) -> int:
+        if task == 7:
+            raise KeyError(task)
+        return task
+
+    def tasks() -> Iterator[int]:
+        yield from range(5)
+        raise OSError("no more to read")
+
+    for results, error in ((in_turn(work, iter(range(20)), threads), KeyError), (in_turn(work, tasks(), threads), OSError)):
+        got: list[object] = []
+        with pytest.raises(error):
+            got.extend(results)
+        # A pool may find out that tasks end badly before it has handed on what came before.
+        assert got == list(range(7 if error is KeyError else len(got)))
+
+
+def test_no_more_threads_than_asked_for_are_at_work() -> None:
+    """Tasks are made by those who work on them, by one at a time."""
+    names: set[str] = set()
+    making = threading.Lock()
+
+    def tasks() -> Iterator[int]:
+        for task in range(50):
+            assert making.acquire(blocking=False)
+            names.add(threading.current_thread().name)
+            making.release()
+            yield task
+
+    assert list(drawn_in_order(lambda task: task, tasks(), 3)) == list(range(50))
+    assert len(names) <= 3 and threading.current_thread().name not in names
 
 
 @pytest.mark.parametrize("threads", [1, 2])

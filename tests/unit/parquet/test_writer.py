@@ -17,6 +17,7 @@ from variant_columns import column_of, rows_of
 import varquet as vq
 from varquet.errors import InvalidVariantError, SchemaError, UnsupportedTypeError
 from varquet.parquet import writer
+from varquet.parquet.encodings import Encodings
 from varquet.parquet.footer import read_footer
 from varquet.samples import generate
 from varquet.variant.value import Variant
@@ -209,13 +210,12 @@ def test_a_dictionary_only_where_values_repeat(path: Path) -> None:
 def test_nobody_waits_for_encodings_that_nobody_will_choose(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = itertools.count()
 
-    def fails_at_first(group: pa.Table) -> pa.Table:
-        if next(calls) == 0:
-            time.sleep(0.2)  # while the next row groups come to wait
-            raise MemoryError("no room")
-        return group
+    def fails(group: pa.Table) -> Encodings:
+        assert next(calls) == 0
+        time.sleep(0.2)  # while the next row groups come to wait
+        raise MemoryError("no room")
 
-    monkeypatch.setattr(writer, "_with_one_dictionary", fails_at_first)
+    monkeypatch.setattr(writer, "choose_encodings", fails)
     with pytest.raises(MemoryError, match="no room"):
         vq.write(table(*map(str, range(100))), path, {"v": "int"}, row_group_rows=10, threads=3)
     assert not list(path.parent.iterdir())
