@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from varquet.parquet.bodies import PLAIN, RLE, Bodies, encode_values, has_known_
 from varquet.parquet.elements import PHYSICAL
 from varquet.parquet.encodings import Encodings
 from varquet.parquet.entries import LeafColumn, is_known, leaf_columns
-from varquet.parquet.footer import MAGIC, Footer
+from varquet.parquet.footer import Footer
 from varquet.parquet.footer_fields import (
     CHUNK_COLUMN_INDEX,
     CHUNK_COLUMN_INDEX_LENGTH,
@@ -79,7 +80,7 @@ from varquet.parquet.footer_fields import (
     STATISTICS_NULLS,
 )
 from varquet.parquet.levels import Place, leaf_places, places
-from varquet.parquet.row_groups import EncodedGroup, encode_group
+from varquet.parquet.row_groups import EncodedGroup, PlacedGroup, Span, encode_group
 from varquet.parquet.thrift import (
     BINARY,
     I32,
@@ -88,10 +89,10 @@ from varquet.parquet.thrift import (
     STRUCT,
     TRUE,
     binary,
+    fields,
     integer,
     integers,
     list_header,
-    read_struct,
     struct,
     structs,
 )
@@ -170,7 +171,7 @@ class GroupEncoder:
         except pa.ArrowNotImplementedError:  # to join or to choose what is in every type
             chunks = None
         if chunks is not None:
-            return _group(chunks, table.num_rows, self._empty.footer)
+            return _OwnGroup(chunks, table.num_rows, self._empty.footer)
         options = {"use_dictionary": encodings.dictionary or False, "column_encoding": encodings.others or None, **self.options}
         return encode_group(_with_one_dictionary(table), options)
 
@@ -179,25 +180,26 @@ class GroupEncoder:
         if leaves is None:
             return None
         columns = [leaf for field, column in zip(self.schema, table.columns, strict=True) for leaf in leaf_columns(column, field.nullable)]
-        if any(column.nbytes > _MOST_BYTES for column in columns):
+        sizes = [column.nbytes for column in columns]
+        if any(size > _MOST_BYTES for size in sizes):
             return None
         assert [(leaf.definition, leaf.repetition) for leaf in leaves] == [(one.entries.level, one.entries.repetitions) for one in columns]
         dictionary = frozenset(encodings.dictionary)
         made: list[_Chunk] = []
-        for leaf, column in zip(leaves, columns, strict=True):
+        for leaf, column, size in zip(leaves, columns, sizes, strict=True):
             encoding = "dictionary" if leaf.name in dictionary else encodings.others.get(leaf.name, "PLAIN")
-            made.append(self._chunk(leaf, column, table.num_rows, encoding))
+            made.append(self._chunk(leaf, column, _page_rows(table.num_rows, size), encoding))
         return made
 
-    def _chunk(self, leaf: _Leaf, column: LeafColumn, rows: int, encoding: str) -> _Chunk:
+    def _chunk(self, leaf: _Leaf, column: LeafColumn, row_firsts: Ints, encoding: str) -> _Chunk:
         entries = column.entries
         here = entries.here()
-        row_firsts = _page_rows(rows, column.nbytes)
         firsts = value_firsts = entries.firsts(row_firsts)
         held = None
         if not here.all():
             held = here if entries.holders is None else here[entries.holders]
-            value_firsts = np.concatenate([[0], np.cumsum(np.add.reduceat(here, firsts[:-1], dtype=np.int64))])
+            counts = [np.count_nonzero(here[first:last]) for first, last in itertools.pairwise(firsts.tolist())]
+            value_firsts = np.cumsum([0, *counts])
         bodies = encode_values(column.pieces, held, value_firsts, leaf.width, encoding)
         levels = []
         sizes = [(SIZES_TEXT_BYTES, I64, integer(bodies.raw_size))] if bodies.raw_size is not None else []
@@ -212,17 +214,9 @@ class GroupEncoder:
         pages = [self._page(*parts) for parts in zip(*levels, bodies.pages, strict=True)]
         entry_counts = np.diff(firsts).tolist()
         null_counts = (np.diff(firsts) - np.diff(value_firsts)).tolist()
-        return _Chunk(
-            leaf,
-            self.codec,
-            bodies,
-            None if bodies.dictionary is None else self._page(bodies.dictionary),
-            pages,
-            entry_counts,
-            null_counts,
-            row_firsts[:-1].tolist(),
-            struct(*sizes) if sizes else None,
-        )
+        dictionary = None if bodies.dictionary is None else self._page(bodies.dictionary)
+        rows_of_pages = row_firsts[:-1].tolist()
+        return _with_headers(leaf, self.codec, bodies, dictionary, pages, entry_counts, null_counts, rows_of_pages, sizes)
 
     def _page(self, *parts: Octets) -> _Page:
         body = parts[0] if len(parts) == 1 else b"".join(parts)
@@ -255,101 +249,177 @@ class _Page:
 class _Chunk:
     """A column chunk before it has a place in a file."""
 
-    leaf: _Leaf
-    codec: int
-    values: Bodies
-    dictionary: _Page | None
-    pages: list[_Page]
-    entries: list[int]
-    """Of each page."""
-    nulls: list[int]
+    stored: list[Octets]
+    """Its pages with their headers."""
+    size: int
+    raw_size: int
+    before: bytes
+    """The fields that describe it, before those that say where it is."""
+    behind: bytes
+    dictionary_size: int
+    """Bytes of the page of its dictionary, which comes first; 0 without one."""
+    page_sizes: list[int]
     rows: list[int]
     """The first one of each page."""
-    sizes: bytes | None
+    column_index: bytes | None
 
-    def placed(self, at: int, out: list[Octets]) -> tuple[bytes, bytes | None, bytes, int, int]:
-        """Put its pages to `out`, which has `at` bytes; the chunk for the footer, its indexes, and its bytes, compressed or not."""
-        leaf, values = self.leaf, self.values
-        start, raw = at, 0
-        page_kinds = [(kernel.DATA_PAGE, values.encoding, len(self.pages))]
-        used = [RLE, values.encoding]
-        if self.dictionary is not None:
-            header = _header(kernel.DICTIONARY_PAGE, self.dictionary, HEADER_DICTIONARY, (values.dictionary_size, PLAIN))
-            out += (header, self.dictionary.body)
-            raw += len(header) + self.dictionary.raw_size
-            at += len(header) + len(self.dictionary.body)
-            page_kinds.insert(0, (kernel.DICTIONARY_PAGE, PLAIN, 1))
-            used.insert(0, PLAIN)
-        first = at
+    def metadata(self, at: int) -> bytes:
+        """Its description if it begins here."""
+        places = [(META_DATA_PAGE, I64, integer(at + self.dictionary_size))]
+        if self.dictionary_size:
+            places.append((META_DICTIONARY_PAGE, I64, integer(at)))
+        return self.before + fields(*places, previous=META_COMPRESSED) + self.behind
+
+    def offset_index(self, at: int) -> bytes:
+        """Where its pages are if it begins here."""
+        at += self.dictionary_size
         locations: list[bytes] = []
-        for page, entries, row in zip(self.pages, self.entries, self.rows, strict=True):
-            header = _header(kernel.DATA_PAGE, page, HEADER_V1, (entries, values.encoding, RLE, RLE))
-            size = len(header) + len(page.body)
+        for size, row in zip(self.page_sizes, self.rows, strict=True):
             locations.append(struct((PAGE_OFFSET, I64, integer(at)), (PAGE_SIZE, I32, integer(size)), (PAGE_ROW, I64, integer(row))))
-            out += (header, page.body)
-            raw += len(header) + page.raw_size
             at += size
-        metadata = [
-            (META_TYPE, I32, integer(leaf.physical)),
-            (META_ENCODINGS, LIST, integers(used, I32)),
-            (META_PATH, LIST, leaf.path),
-            (META_CODEC, I32, integer(self.codec)),
-            (META_VALUES, I64, integer(sum(self.entries))),
-            (META_UNCOMPRESSED, I64, integer(raw)),
-            (META_COMPRESSED, I64, integer(at - start)),
-            (META_DATA_PAGE, I64, integer(first)),
-        ]
-        if self.dictionary is not None:
-            metadata.append((META_DICTIONARY_PAGE, I64, integer(start)))
-        metadata.append((META_STATISTICS, STRUCT, self._statistics()))
-        kinds = [
-            struct((PAGES_KIND, I32, integer(a)), (PAGES_ENCODING, I32, integer(b)), (PAGES_COUNT, I32, integer(c)))
-            for a, b, c in page_kinds
-        ]
-        metadata.append((META_PAGE_ENCODINGS, LIST, structs(kinds)))
-        if self.sizes is not None:
-            metadata.append((META_SIZES, STRUCT, self.sizes))
-        column_index = self._column_index()
-        # Where indexes are, is known when all pages are in the file.
-        chunk = [(CHUNK_FILE_OFFSET, I64, integer(0)), (CHUNK_METADATA, STRUCT, struct(*metadata))]
-        chunk += [(CHUNK_OFFSET_INDEX, I64, integer(0)), (CHUNK_OFFSET_INDEX_LENGTH, I32, integer(0))]
-        if column_index is not None:
-            chunk += [(CHUNK_COLUMN_INDEX, I64, integer(0)), (CHUNK_COLUMN_INDEX_LENGTH, I32, integer(len(column_index)))]
-        return struct(*chunk), column_index, struct((PAGES, LIST, structs(locations))), raw, at - start
+        return struct((PAGES, LIST, structs(locations)))
 
-    def _statistics(self) -> bytes:
-        fields = [(STATISTICS_NULLS, I64, integer(sum(self.nulls)))]
-        bounds = [bound for bound in self.values.bounds if bound is not None]
-        if bounds:
-            greatest = self.values.stored(max(bound[1] for bound in bounds))
-            least = self.values.stored(min(bound[0] for bound in bounds))
-            if max(len(least), len(greatest)) <= _LONGEST_BOUND:
-                fields += [(STATISTICS_GREATEST, BINARY, binary(greatest)), (STATISTICS_LEAST, BINARY, binary(least))]
-                fields += [(STATISTICS_GREATEST_IS_EXACT, TRUE, b""), (STATISTICS_LEAST_IS_EXACT, TRUE, b"")]
-        return struct(*fields)
 
-    def _column_index(self) -> bytes | None:
-        """The bounds of each page; None if a page has values but no bounds, or such that are too long."""
-        empty = [entries == nulls for entries, nulls in zip(self.entries, self.nulls, strict=True)]
-        bounds = [bound for bound in self.values.bounds if bound is not None]
-        if len(bounds) + sum(empty) != len(empty):
-            return None
-        stored = [(b"", b"") if bound is None else tuple(map(self.values.stored, bound)) for bound in self.values.bounds]
-        if any(len(octets) > _LONGEST_BOUND for pair in stored for octets in pair):
-            return None
-        lows, highs = [bound[0] for bound in bounds], [bound[1] for bound in bounds]
-        order = _UNORDERED
-        if all(a <= b for one in (lows, highs) for a, b in itertools.pairwise(one)):
-            order = _ASCENDING
-        elif all(a >= b for one in (lows, highs) for a, b in itertools.pairwise(one)):
-            order = _DESCENDING
-        return struct(
-            (INDEX_NULL_PAGES, LIST, list_header(TRUE, len(empty)) + bytes(1 if one else 2 for one in empty)),
-            (INDEX_LEAST, LIST, list_header(BINARY, len(stored)) + b"".join(binary(pair[0]) for pair in stored)),
-            (INDEX_GREATEST, LIST, list_header(BINARY, len(stored)) + b"".join(binary(pair[1]) for pair in stored)),
-            (INDEX_ORDER, I32, integer(order)),
-            (INDEX_NULLS, LIST, integers(self.nulls)),
+@dataclass(frozen=True, slots=True)
+class _OwnGroup:
+    """A row group before it has a place in a file."""
+
+    chunks: list[_Chunk]
+    rows: int
+    footer: Footer
+
+    @property
+    def pages(self) -> list[Octets]:
+        return [octets for chunk in self.chunks for octets in chunk.stored]
+
+    def placed(self, at: int) -> PlacedGroup:
+        starts = list(itertools.accumulate((chunk.size for chunk in self.chunks), initial=at))
+        metadata = [chunk.metadata(start) for chunk, start in zip(self.chunks, starts, strict=False)]
+        offset_indexes = [chunk.offset_index(start) for chunk, start in zip(self.chunks, starts, strict=False)]
+        column_indexes = [chunk.column_index for chunk in self.chunks]
+        raw_size = sum(chunk.raw_size for chunk in self.chunks)
+        about = (
+            (GROUP_BYTES, I64, integer(raw_size)),
+            (GROUP_ROWS, I64, integer(self.rows)),
+            (GROUP_FILE_OFFSET, I64, integer(at)),
+            (GROUP_COMPRESSED, I64, integer(starts[-1] - at)),
         )
+        return _PlacedGroup(metadata, column_indexes, offset_indexes, struct(*about, previous=GROUP_COLUMNS))
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedGroup:
+    """A row group whose pages are in a file."""
+
+    metadata: list[bytes]
+    column_indexes: list[bytes | None]
+    offset_indexes: list[bytes]
+    behind: bytes
+    """The fields behind its columns."""
+
+    def described(self, column_indexes: Sequence[Span | None], offset_indexes: Sequence[Span | None]) -> bytes:
+        columns: list[bytes] = []
+        for metadata, column_index, offset_index in zip(self.metadata, column_indexes, offset_indexes, strict=True):
+            assert offset_index is not None
+            chunk = [(CHUNK_FILE_OFFSET, I64, integer(0)), (CHUNK_METADATA, STRUCT, metadata)]
+            chunk += [(CHUNK_OFFSET_INDEX, I64, integer(offset_index[0])), (CHUNK_OFFSET_INDEX_LENGTH, I32, integer(offset_index[1]))]
+            if column_index is not None:
+                chunk += [(CHUNK_COLUMN_INDEX, I64, integer(column_index[0])), (CHUNK_COLUMN_INDEX_LENGTH, I32, integer(column_index[1]))]
+            columns.append(struct(*chunk))
+        return fields((GROUP_COLUMNS, LIST, structs(columns))) + self.behind
+
+
+def _with_headers(
+    leaf: _Leaf,
+    codec: int,
+    values: Bodies,
+    dictionary: _Page | None,
+    pages: list[_Page],
+    entries: list[int],
+    nulls: list[int],
+    rows: list[int],
+    sizes: list[tuple[int, int, bytes]],
+) -> _Chunk:
+    """A column chunk of pages, of which each has so many entries, so many nulls among them, and begins with this row."""
+    headers = [
+        _header(kernel.DATA_PAGE, page, HEADER_V1, (count, values.encoding, RLE, RLE)) for page, count in zip(pages, entries, strict=True)
+    ]
+    stored: list[Octets] = [octets for header, page in zip(headers, pages, strict=True) for octets in (header, page.body)]
+    raw_size = sum(map(len, headers)) + sum(page.raw_size for page in pages)
+    kinds = [(kernel.DATA_PAGE, values.encoding, len(pages))]
+    used = [RLE, values.encoding]
+    dictionary_size = 0
+    if dictionary is not None:
+        header = _header(kernel.DICTIONARY_PAGE, dictionary, HEADER_DICTIONARY, (values.dictionary_size, PLAIN))
+        stored = [header, dictionary.body, *stored]
+        raw_size += len(header) + dictionary.raw_size
+        kinds.insert(0, (kernel.DICTIONARY_PAGE, PLAIN, 1))
+        used.insert(0, PLAIN)
+        dictionary_size = len(header) + len(dictionary.body)
+    size = sum(map(len, stored))
+    before = fields(
+        (META_TYPE, I32, integer(leaf.physical)),
+        (META_ENCODINGS, LIST, integers(used, I32)),
+        (META_PATH, LIST, leaf.path),
+        (META_CODEC, I32, integer(codec)),
+        (META_VALUES, I64, integer(sum(entries))),
+        (META_UNCOMPRESSED, I64, integer(raw_size)),
+        (META_COMPRESSED, I64, integer(size)),
+    )
+    counted = [
+        struct((PAGES_KIND, I32, integer(kind)), (PAGES_ENCODING, I32, integer(encoding)), (PAGES_COUNT, I32, integer(count)))
+        for kind, encoding, count in kinds
+    ]
+    behind = [(META_STATISTICS, STRUCT, _statistics(values, sum(nulls))), (META_PAGE_ENCODINGS, LIST, structs(counted))]
+    if sizes:
+        behind.append((META_SIZES, STRUCT, struct(*sizes)))
+    return _Chunk(
+        stored,
+        size,
+        raw_size,
+        before,
+        struct(*behind, previous=META_DICTIONARY_PAGE if dictionary_size else META_DATA_PAGE),
+        dictionary_size,
+        [len(header) + len(page.body) for header, page in zip(headers, pages, strict=True)],
+        rows,
+        _column_index(values, entries, nulls),
+    )
+
+
+def _statistics(values: Bodies, nulls: int) -> bytes:
+    given = [(STATISTICS_NULLS, I64, integer(nulls))]
+    bounds = [bound for bound in values.bounds if bound is not None]
+    if bounds:
+        greatest = values.stored(max(bound[1] for bound in bounds))
+        least = values.stored(min(bound[0] for bound in bounds))
+        if max(len(least), len(greatest)) <= _LONGEST_BOUND:
+            given += [(STATISTICS_GREATEST, BINARY, binary(greatest)), (STATISTICS_LEAST, BINARY, binary(least))]
+            given += [(STATISTICS_GREATEST_IS_EXACT, TRUE, b""), (STATISTICS_LEAST_IS_EXACT, TRUE, b"")]
+    return struct(*given)
+
+
+def _column_index(values: Bodies, entries: list[int], nulls: list[int]) -> bytes | None:
+    """The bounds of each page; None if a page has values but no bounds, or such that are too long."""
+    empty = [count == without for count, without in zip(entries, nulls, strict=True)]
+    bounds = [bound for bound in values.bounds if bound is not None]
+    if len(bounds) + sum(empty) != len(empty):
+        return None
+    stored = [(b"", b"") if bound is None else tuple(map(values.stored, bound)) for bound in values.bounds]
+    if any(len(octets) > _LONGEST_BOUND for pair in stored for octets in pair):
+        return None
+    lows, highs = [bound[0] for bound in bounds], [bound[1] for bound in bounds]
+    order = _UNORDERED
+    if all(a <= b for one in (lows, highs) for a, b in itertools.pairwise(one)):
+        order = _ASCENDING
+    elif all(a >= b for one in (lows, highs) for a, b in itertools.pairwise(one)):
+        order = _DESCENDING
+    return struct(
+        (INDEX_NULL_PAGES, LIST, list_header(TRUE, len(empty)) + bytes(1 if one else 2 for one in empty)),
+        (INDEX_LEAST, LIST, list_header(BINARY, len(stored)) + b"".join(binary(pair[0]) for pair in stored)),
+        (INDEX_GREATEST, LIST, list_header(BINARY, len(stored)) + b"".join(binary(pair[1]) for pair in stored)),
+        (INDEX_ORDER, I32, integer(order)),
+        (INDEX_NULLS, LIST, integers(nulls)),
+    )
 
 
 def _header(kind: int, page: _Page, field: int, numbers: tuple[int, ...]) -> bytes:
@@ -365,31 +435,6 @@ def _page_rows(rows: int, size: int) -> Ints:
     # Pages of columns that need more of them begin at the rows of others too.
     step = PAGE_ROWS if most == PAGE_ROWS else max(1, PAGE_ROWS >> (-(-PAGE_ROWS // most) - 1).bit_length())
     return np.append(np.arange(0, rows, step), rows)
-
-
-def _group(chunks: list[_Chunk], rows: int, footer: Footer) -> EncodedGroup:
-    pages: list[Octets] = []
-    at = len(MAGIC)
-    raw = 0
-    columns: list[bytes] = []
-    indexes: list[tuple[bytes | None, bytes]] = []
-    for chunk in chunks:
-        column, column_index, offset_index, raw_size, size = chunk.placed(at, pages)
-        columns.append(column)
-        indexes.append((column_index, offset_index))
-        raw += raw_size
-        at += size
-    about = read_struct(
-        struct(
-            (GROUP_COLUMNS, LIST, structs(columns)),
-            (GROUP_BYTES, I64, integer(raw)),
-            (GROUP_ROWS, I64, integer(rows)),
-            (GROUP_FILE_OFFSET, I64, integer(len(MAGIC))),
-            (GROUP_COMPRESSED, I64, integer(at - len(MAGIC))),
-        ),
-        0,
-    )
-    return EncodedGroup.of(pages, footer, about, rows, indexes)
 
 
 def _described(place: Place) -> _Leaf:

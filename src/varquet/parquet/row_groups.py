@@ -1,12 +1,12 @@
 """A Parquet file of row groups that are encoded each for itself, by any number of threads.
 
-Each row group is encoded as if it were the only one of a file in memory. The pages of these are copied one behind the other, their page
-indexes behind all pages, and what says where they are moves with them:
+The pages of the row groups are copied one behind the other, their page indexes behind all pages, and what says where they are is written
+when that is known:
 
     PAR1 | pages of group 0 | pages of group 1 ... | column indexes | offset indexes | FileMetaData of group 0, with all groups
 
-`encode_group` has pyarrow encode one, which otherwise writes a file from front to back, with one thread; the result is what pyarrow alone
-would have written.
+`encode_group` has pyarrow encode one, which otherwise writes a file from front to back, with one thread: as the only row group of a file
+in memory, which then moves. The result is what pyarrow alone would have written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,14 +38,51 @@ from varquet.parquet.footer_fields import (
     PAGES,
     ROW_GROUPS,
 )
-from varquet.parquet.thrift import I32, I64, LIST, STRUCT, Edit, Struct, apply, integer, list_header, read_struct
+from varquet.parquet.thrift import I32, I64, LIST, Edit, Struct, apply, integer, read_struct, structs
 
-__all__ = ["EncodedGroup", "RowGroupFile", "encode_group"]
+__all__ = ["EncodedGroup", "PlacedGroup", "RowGroupFile", "Span", "encode_group"]
+
+Span: TypeAlias = tuple[int, int]
+"""Where something begins in a file, and how many bytes it has."""
+
+
+class PlacedGroup(Protocol):
+    """A row group whose pages are in the file: what is still to be written of it."""
+
+    @property
+    def column_indexes(self) -> Sequence[bytes | None]:
+        """Those of its columns that have one."""
+
+    @property
+    def offset_indexes(self) -> Sequence[bytes | None]:
+        """The same."""
+
+    def described(self, column_indexes: Sequence[Span | None], offset_indexes: Sequence[Span | None]) -> bytes:
+        """The row group as the footer has it, its page indexes being in these places."""
+
+
+class EncodedGroup(Protocol):
+    """A row group that has no place in a file yet; it may have no rows."""
+
+    @property
+    def pages(self) -> Sequence[bytes | memoryview]:
+        """The bytes of all pages."""
+
+    @property
+    def footer(self) -> Footer:
+        """Of a file with the same schema."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+
+    def placed(self, at: int) -> PlacedGroup:
+        """What is left of it when its pages are in the file from here on."""
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedChunk:
-    """A column chunk of a row group, and its page indexes, if it has them."""
+class _EncodedChunk:
+    """A column chunk of a row group that pyarrow has encoded, and its page indexes, if it has them."""
 
     about: Struct
     metadata: Struct
@@ -54,29 +91,20 @@ class EncodedChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedGroup:
+class _EncodedFile:
     """The row group of a file in memory that has no other; or none, if the table had no rows."""
 
-    pages: list[bytes | memoryview]
+    pages: Sequence[bytes | memoryview]
     footer: Footer
-    """Of a file with the same schema."""
     about: Struct | None
-    rows: int
-    chunks: list[EncodedChunk]
+    chunks: list[_EncodedChunk]
 
-    @classmethod
-    def of(
-        cls,
-        pages: list[bytes | memoryview],
-        footer: Footer,
-        about: Struct | None,
-        rows: int,
-        indexes: Sequence[tuple[bytes | None, bytes | None]],
-    ) -> Self:
-        """One that a row group of a footer describes, with the column and the offset index of each of its columns."""
-        found = [] if about is None else about.structs(GROUP_COLUMNS)
-        chunks = [EncodedChunk(chunk, _metadata(chunk), *pair) for chunk, pair in zip(found, indexes, strict=True)]
-        return cls(pages, footer, about, rows, chunks)
+    @property
+    def rows(self) -> int:
+        return self.footer.num_rows
+
+    def placed(self, at: int) -> PlacedGroup:
+        return _MovedGroup(self.about, self.chunks, at - len(MAGIC))
 
 
 def encode_group(table: pa.Table, options: dict[str, Any]) -> EncodedGroup:
@@ -94,11 +122,16 @@ def encode_group(table: pa.Table, options: dict[str, Any]) -> EncodedGroup:
     offset_indexes = [_span(chunk, CHUNK_OFFSET_INDEX, CHUNK_OFFSET_INDEX_LENGTH) for chunk in found]
     starts = (span.start for span in (*column_indexes, *offset_indexes) if span is not None)
     behind = min(starts, default=len(data) - len(with_tail(footer.data)))
-    indexes = [
-        (None if column_index is None else bytes(data[column_index]), None if offset_index is None else bytes(data[offset_index]))
-        for column_index, offset_index in zip(column_indexes, offset_indexes, strict=True)
+    chunks = [
+        _EncodedChunk(
+            chunk,
+            _metadata(chunk),
+            None if column_index is None else bytes(data[column_index]),
+            None if offset_index is None else bytes(data[offset_index]),
+        )
+        for chunk, column_index, offset_index in zip(found, column_indexes, offset_indexes, strict=True)
     ]
-    return EncodedGroup.of([data[len(MAGIC) : behind]], footer, about, footer.num_rows, indexes)
+    return _EncodedFile([data[len(MAGIC) : behind]], footer, about, chunks)
 
 
 def _metadata(chunk: Struct) -> Struct:
@@ -115,30 +148,28 @@ class RowGroupFile:
         self.file = path.open("wb")
         self.file.write(MAGIC)
         self.size = len(MAGIC)
-        self.groups: list[_MovedGroup] = []
+        self.footer: Footer | None = None
+        self.rows = 0
+        self.groups: list[PlacedGroup] = []
 
     def add(self, group: EncodedGroup) -> None:
-        """Append a row group."""
-        self.groups.append(_MovedGroup(group, self.size - len(MAGIC)))
+        """Append a row group, unless it is empty."""
+        self.footer = self.footer or group.footer
+        if group.rows:
+            self.rows += group.rows
+            self.groups.append(group.placed(self.size))
         for octets in group.pages:
             self._append(octets)
 
     def close(self, patch: Callable[[bytes], bytes] = lambda footer: footer) -> None:
         """Write page indexes and footer, of which `patch` makes what is written."""
         with self.file:
-            column_indexes = [[self._place(chunk.column_index) for chunk in group.chunks] for group in self.groups]
+            assert self.footer is not None
+            column_indexes = [[self._place(index) for index in group.column_indexes] for group in self.groups]
             offset_indexes = [[self._place(index) for index in group.offset_indexes] for group in self.groups]
-            made = [
-                group.moved(*indexes)
-                for group, *indexes in zip(self.groups, column_indexes, offset_indexes, strict=True)
-                if group.about is not None
-            ]
-            whole = self.groups[0].footer.whole
-            rows = sum(group.rows for group in self.groups)
-            edits = [
-                whole.edit(NUM_ROWS, I64, integer(rows)),
-                whole.edit(ROW_GROUPS, LIST, list_header(STRUCT, len(made)) + b"".join(made)),
-            ]
+            made = [group.described(*places) for group, *places in zip(self.groups, column_indexes, offset_indexes, strict=True)]
+            whole = self.footer.whole
+            edits = [whole.edit(NUM_ROWS, I64, integer(self.rows)), whole.edit(ROW_GROUPS, LIST, structs(made))]
             self._append(with_tail(patch(apply(whole.data, edits))))
             self.file.flush()
             os.fsync(self.file.fileno())
@@ -154,7 +185,7 @@ class RowGroupFile:
         self.size += len(octets)
         return at
 
-    def _place(self, index: bytes | None) -> tuple[int, int] | None:
+    def _place(self, index: bytes | None) -> Span | None:
         """Append an index; its first byte and its length."""
         return None if index is None else (self._append(index), len(index))
 
@@ -170,16 +201,15 @@ def _moved_offset_index(index: bytes, by: int) -> bytes:
 
 
 class _MovedGroup:
-    """A row group of the whole file; its pages, which are in there, are forgotten."""
+    """A row group that was made for another place."""
 
-    def __init__(self, group: EncodedGroup, by: int) -> None:
+    def __init__(self, about: Struct | None, chunks: list[_EncodedChunk], by: int) -> None:
         """`by` is how far its pages have moved."""
-        self.footer, self.about, self.rows, self.chunks = group.footer, group.about, group.rows, group.chunks
-        self.by = by
-        self.offset_indexes = [None if chunk.offset_index is None else _moved_offset_index(chunk.offset_index, by) for chunk in self.chunks]
+        self.about, self.chunks, self.by = about, chunks, by
+        self.column_indexes = [chunk.column_index for chunk in chunks]
+        self.offset_indexes = [None if chunk.offset_index is None else _moved_offset_index(chunk.offset_index, by) for chunk in chunks]
 
-    def moved(self, column_indexes: list[tuple[int, int] | None], offset_indexes: list[tuple[int, int] | None]) -> bytes:
-        """The row group as the footer of the whole file has it, its page indexes being in these places."""
+    def described(self, column_indexes: Sequence[Span | None], offset_indexes: Sequence[Span | None]) -> bytes:
         assert self.about is not None
         edits = _moved(self.about, self.by, GROUP_FILE_OFFSET)
         for chunk, column_index, offset_index in zip(self.chunks, column_indexes, offset_indexes, strict=True):

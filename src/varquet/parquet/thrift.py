@@ -413,9 +413,9 @@ def fields(*given: tuple[int, int, bytes], previous: int = 0) -> bytes:
     return b"".join(made)
 
 
-def struct(*given: tuple[int, int, bytes]) -> bytes:
-    """A struct of these fields."""
-    return fields(*given) + _STOP
+def struct(*given: tuple[int, int, bytes], previous: int = 0) -> bytes:
+    """A struct of these fields, or its end from the field behind `previous` on."""
+    return fields(*given, previous=previous) + _STOP
 
 
 def structs(given: Sequence[bytes]) -> bytes:
