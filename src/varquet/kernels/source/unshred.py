@@ -422,6 +422,9 @@ def write_object(
     code: i64
     most: i64
     shredded: i64
+    last: i64
+    greatest: i64
+    widest_shredded: i64
     before: i64 = -1
     dictionary: i64 = fields[slot + name_count + SLOT_COUNT]
     is_ascending: i64 = fields[slot + name_count + SLOT_ASCENDING]
@@ -459,7 +462,13 @@ def write_object(
             if field > widest:
                 widest = field
     shredded_count = at // PART_SLOTS
+    widest_shredded = widest
     c = 0
+    # Most of what is left behind a shredded object has names behind all of the schema's.
+    last = children - 1
+    while last >= 0 and fields[slot + child_names[last]] < 0:
+        last -= 1
+    greatest = fields[slot + child_names[last]] if last >= 0 else -1
     for k in range(rest):
         field = load_le(value, frame[FRAME_IDS] + k * frame[FRAME_ID_WIDTH], frame[FRAME_ID_WIDTH])
         if field >= dictionary:
@@ -469,6 +478,8 @@ def write_object(
             in_order = 0
             c = 0
         before = field
+        if is_ascending and field > greatest:
+            c = children
         while c < children and (fields[slot + child_names[c]] < field if is_ascending else fields[slot + child_names[c]] != field):
             c += 1
         shredded = c if c < children and fields[slot + child_names[c]] == field else -1
@@ -503,7 +514,7 @@ def write_object(
         code = sort_parts(metadata, metadata_start, metadata_end, is_ascending, parts, count, at, state)
         if code < 0:
             return code
-    elif shredded_count < count:
+    elif shredded_count and shredded_count < count and parts[shredded_count * PART_SLOTS + PART_ID] < widest_shredded:
         at = most * PART_SLOTS
         merge_parts(parts, count, shredded_count, at)
     width = width_of(total)
