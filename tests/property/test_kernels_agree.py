@@ -25,6 +25,7 @@ from varquet.variant import to_json as reference_to_json
 from varquet.variant.decode import read_container
 from varquet.variant.metadata import Metadata
 from varquet.variant.model import Node, Scalar
+from varquet.variant.text import double_text
 
 # parse_json
 
@@ -146,6 +147,14 @@ def test_to_json_writes_the_text_of_the_reference(data: st.DataObject, values: l
     column = column_of(rows)
     assert vq.to_json(column).to_pylist() == [None if row is None else reference_to_json(decode(*row)) for row in rows]
     vq.validate(column)
+
+
+@law_on_every_build(st.lists(st.tuples(st.integers(-(10**17), 10**17), st.integers(-40, 25)), min_size=1, max_size=20))
+def test_doubles_are_written_with_the_digits_that_they_came_from(parts: list[tuple[int, int]]) -> None:
+    """Those of few digits are written by the kernel itself, plainly or with an exponent, all others by Python."""
+    numbers = [float(f"{digits}e{exponent}") for digits, exponent in parts]
+    column = nodes_column([Scalar(BY_NAME["double"], number) for number in numbers])
+    assert vq.to_json(column).to_pylist() == [double_text(number) for number in numbers]
 
 
 @law_on_every_build(st.lists(nodes(), min_size=1, max_size=4))

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from varquet.columns.arrow import Spans, spans
+from varquet.columns.arrow import integers_of, is_text_or_bytes, plain
+from varquet.errors import UnsupportedTypeError
 from varquet.types import BY_NAME, decimal_type_for_digits
 
-__all__ = ["TypedKind", "numbers_of", "text_array", "text_of", "typed_array", "typed_kind"]
+__all__ = ["Texts", "TypedKind", "numbers_of", "text_array", "text_of", "typed_array", "typed_kind"]
 
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+
+_NO_BYTES: Final = np.zeros(0, np.uint8)
+_MOST_TEXTS: Final = (1 << 31) - 1
+"""In a dictionary, so that their numbers have 4 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,35 @@ def numbers_of(array: pa.Array, kind: pa.DataType) -> Ints:
     return numbers.astype(np.int64, copy=False)
 
 
-def text_of(array: pa.Array) -> Spans:
-    """The bytes of a string, binary or uuid array; those of a dictionary are shared."""
-    return spans(array, "typed values of bytes")
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The bytes of strings, binary or uuids as kernels read them: text k begins at offset k; rows may have their texts by number."""
+
+    data: Bytes
+    offsets: Bytes
+    """Of `width` bytes each, 4 or 8."""
+    width: int
+    index: Bytes
+    """The number of each row's text, in 4 bytes; empty if row k has text k."""
+
+
+def text_of(array: pa.Array) -> Texts:
+    """The bytes of a string, binary or uuid array; a dictionary without nulls stays one."""
+    index = _NO_BYTES
+    if pa.types.is_dictionary(array.type) and 0 < len(array.dictionary) <= _MOST_TEXTS and len(array):
+        numbers = integers_of(array.indices)
+        # What a null has for an index may be anything.
+        if int(numbers.min()) >= 0 and int(numbers.max()) < len(array.dictionary):
+            index = numbers.astype(np.int32, copy=False).view(np.uint8)
+            array = array.dictionary
+    array = plain(array)
+    if pa.types.is_fixed_size_binary(array.type):
+        array = array.cast(pa.binary())
+    if not is_text_or_bytes(array.type):
+        raise UnsupportedTypeError(f"expected typed values of bytes, got an Arrow array of {array.type}")
+    width = 8 if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else 4
+    _, offsets, data = array.buffers()
+    if len(array) == 0 or offsets is None:
+        return Texts(_NO_BYTES, np.zeros(width * (len(array) + 1), np.uint8), width, index)
+    places = np.frombuffer(offsets, np.uint8, width * (len(array) + 1), width * array.offset)
+    return Texts(_NO_BYTES if data is None else np.frombuffer(data, np.uint8), places, width, index)

@@ -219,8 +219,9 @@ class _Builder:
             part,
             lambda instance, value, starts, ends, out, scratch: kernels.unshred.unshred_text(
                 text.data,
-                text.starts,
-                text.ends,
+                text.offsets,
+                text.width,
+                text.index,
                 typed_valid,
                 value.data,
                 value.offsets,

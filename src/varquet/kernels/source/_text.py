@@ -154,6 +154,44 @@ def write_decimal(value: InBytes, at: i64, out: OutBytes, to: i64) -> i64:
 
 
 @kernel
+def write_plain(out: OutBytes, to: i64, whole: i64, places: i64) -> i64:
+    """A double of at most 15 digits, whole / 10^places."""
+    split: i64 = 1
+    k: i64
+    for k in range(places):
+        split *= 10
+    to = write_digits(out, to, whole // split, 1)
+    out[to] = 46
+    to = write_digits(out, to + 1, whole % split, places if places > 0 else 1)
+    out[to] = 101
+    out[to + 1] = 48
+    return to + 2
+
+
+@kernel
+def write_scientific(out: OutBytes, to: i64, whole: i64, places: i64) -> i64:
+    """The same below 0.0001 but not below 10^-22, which has an exponent of two digits."""
+    first: i64 = to
+    exponent: i64
+    k: i64
+    to = write_digits(out, to, whole, 1)
+    exponent = places - (to - first - 1)
+    if to > first + 1:
+        # The first digit stands before the point.
+        k = to
+        while k > first + 1:
+            out[k] = out[k - 1]
+            k -= 1
+        out[first + 1] = 46
+        to += 1
+    out[to] = 101
+    out[to + 1] = 45
+    out[to + 2] = 48 + exponent // 10
+    out[to + 3] = 48 + exponent % 10
+    return to + 4
+
+
+@kernel
 def write_float(bits: i64, is_float: i64, out: OutBytes, to: i64) -> i64:
     """The shortest text of a finite double or float; quoted words for the others."""
     number: cython.double
@@ -161,32 +199,24 @@ def write_float(bits: i64, is_float: i64, out: OutBytes, to: i64) -> i64:
     power: cython.double = 1.0
     whole: i64
     places: i64
-    split: i64
     length: i64
     k: i64
     if is_float == 0:
         number = double_of_bits(bits)
         if bits < 0:
             number = -number
-        if number >= 0.0001 and number < 1e15:
-            for places in range(16):
+        if number >= 1e-22 and number < 1e15:
+            # Powers of ten up to 10^22 are doubles, and so are whole numbers up to 10^15: their quotient is rounded once, as is the text.
+            for places in range(23):
                 scaled = number * power
-                if scaled >= 1e15:
+                if scaled >= 1e15 or (places > 15 and number >= 0.0001):
                     break
                 whole = cython.cast(cython.longlong, scaled + 0.5)
                 if cython.cast(cython.double, whole) / power == number:
                     if bits < 0:
                         out[to] = 45
                         to += 1
-                    split = 1
-                    for k in range(places):
-                        split *= 10
-                    to = write_digits(out, to, whole // split, 1)
-                    out[to] = 46
-                    to = write_digits(out, to + 1, whole % split, places if places > 0 else 1)
-                    out[to] = 101
-                    out[to + 1] = 48
-                    return to + 2
+                    return write_plain(out, to, whole, places) if number >= 0.0001 else write_scientific(out, to, whole, places)
                 power *= 10.0
     with cython.gil:
         text = (float_text(float_of_bits(bits)) if is_float else double_text(double_of_bits(bits))).encode()

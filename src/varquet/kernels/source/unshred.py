@@ -58,11 +58,13 @@ from varquet.kernels.source.dialect import (
     in_bytes,
     in_ints,
     kernel,
+    load64,
     load_le,
     nogil,
     out_bytes,
     out_ints,
     same_bytes,
+    signed,
     store64,
     store_le,
 )
@@ -293,8 +295,9 @@ def unshred_fixed(
 
 def unshred_text(
     text: InBytesView,
-    text_starts: InIntsView,
-    text_ends: InIntsView,
+    offsets: InBytesView,
+    offset_width: i64,
+    index: InBytesView,
     typed_valid: InBytesView,
     value: InBytesView,
     value_offsets: InIntsView,
@@ -310,15 +313,21 @@ def unshred_text(
     status: OutIntsView,
     state: OutIntsView,
 ) -> i64:
-    """Write the instances of a string (tag 16), binary (15) or uuid (20) node, whose texts may share bytes; the instance reached."""
+    """Write the instances of a string (tag 16), binary (15) or uuid (20) node; the instance reached.
+
+    Text k lies between two of the offsets, which have 4 or 8 bytes. Instance k has text k, or that whose number `index` has, in 4 bytes.
+    """
     instance: i64 = first
+    place: i64
+    start: i64
     to: i64
     size: i64
     code: i64
     text_p: InBytes = in_bytes(text)
     text_size: i64 = len(text)
-    text_starts_p: InInts = in_ints(text_starts)
-    text_ends_p: InInts = in_ints(text_ends)
+    offsets_p: InBytes = in_bytes(offsets)
+    index_p: InBytes = in_bytes(index)
+    is_indexed: i64 = 1 if len(index) > 0 else 0
     typed_valid_p: InBytes = in_bytes(typed_valid)
     value_p: InBytes = in_bytes(value)
     value_offsets_p: InInts = in_ints(value_offsets)
@@ -339,7 +348,13 @@ def unshred_text(
             if typed_valid_p[instance]:
                 if value_valid_p[instance]:
                     status_p[rows_p[instance]] = BAD_BOTH_SET
-                size = text_ends_p[instance] - text_starts_p[instance]
+                place = load_le(index_p, 4 * instance, 4) if is_indexed else instance
+                if offset_width == 4:
+                    start = load_le(offsets_p, 4 * place, 4)
+                    size = load_le(offsets_p, 4 * place + 4, 4) - start
+                else:
+                    start = signed(load64(offsets_p, 8 * place))
+                    size = signed(load64(offsets_p, 8 * place + 8)) - start
                 if to + SCALAR_ROOM + size > out_size:
                     state_p[ROW_NEED] = NEED_VALUE
                     break
@@ -353,7 +368,7 @@ def unshred_text(
                     if tag != 20:
                         store_le(out_p, to, size, 4)
                         to += 4
-                to = copy_value(out_p, to, text_p, text_starts_p[instance], size, text_size)
+                to = copy_value(out_p, to, text_p, start, size, text_size)
             elif value_valid_p[instance]:
                 code = copy_residual(value_p, value_offsets_p[instance], value_offsets_p[instance + 1], out_p, to, out_size, frame_p)
                 if code < -1000:
