@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 import uuid
@@ -9,6 +10,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from construct_variant import plain_rows
@@ -260,3 +262,21 @@ def test_typed_values_in_other_arrow_types(kind: pa.DataType, payload: Any, expe
     nodes = [decode(*row) for row in rows_of(vq.unshred(column)) if row is not None]
     assert nodes == [NULL, expected, expected, NULL, expected]
     assert [decode(*row) for row in rows_of(vq.unshred(column[2:])) if row is not None] == nodes[2:]
+
+
+@pytest.mark.parametrize("text", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("index", [pa.int8(), pa.int32(), pa.int64(), pa.uint16()])
+def test_typed_texts_in_a_dictionary(text: pa.DataType, index: pa.DataType) -> None:
+    """Whatever number nulls have in it: those that it has no text for are as good as others."""
+    texts = ["a", None, "longer than the thirty-two bytes that are copied at once", "a", "x" * 70]
+    encoded = pa.array(texts, text).dictionary_encode()
+    values = pa.array([None, b"\x00", None, None, None], pa.binary())
+    for number in (0, 99):
+        numbers = np.array(encoded.indices.fill_null(number)).astype(index.to_pandas_dtype())
+        indices = pa.Array.from_buffers(index, len(texts), [encoded.indices.buffers()[0], pa.py_buffer(numbers)])
+        typed = pa.DictionaryArray.from_arrays(indices, encoded.dictionary, safe=False)
+        names = ["metadata", "value", "typed_value"]
+        column = pa.StructArray.from_arrays([pa.array([b"\x01\x00\x00"] * 5, pa.binary()), values, typed], names)
+        expected = ["null" if one is None else json.dumps(one) for one in texts]
+        assert vq.to_json(vq.unshred(column)).to_pylist() == expected
+        assert vq.to_json(vq.unshred(column.slice(1, 3))).to_pylist() == expected[1:4]
