@@ -309,9 +309,13 @@ def _dictionary_arrays(pieces: Sequence[pa.DictionaryArray], held: Mask | None, 
     """Texts that have dictionaries already, of which each that is used is kept once: readers count on that."""
     every: list[bytes] = []
     moved: list[Ints] = []
+    first, before = 0, None
     for piece in pieces:
-        moved.append(integers_of(piece.indices).astype(np.int64) + len(every))
-        every += _Texts.of(piece.dictionary, None).all()
+        # Slices of one array have one dictionary.
+        if before is None or not piece.dictionary.equals(before):
+            first, before = len(every), piece.dictionary
+            every += _Texts.of(before, None).all()
+        moved.append(integers_of(piece.indices).astype(np.int64) + first)
     indexes = _chosen(np.concatenate(moved), held)
     uses = np.bincount(indexes, minlength=len(every))
     numbers: dict[bytes, int] = {}

@@ -38,13 +38,11 @@ class Encodings:
 
 def leaves(column: pa.ChunkedArray, path: str) -> Iterator[tuple[str, list[pa.Array]]]:
     """The leaf columns of a column in pieces, with their dotted Parquet paths; nested values as far as they are reached."""
-    waiting = [(path, column.chunks)]
+    waiting = [(path, column.chunks)] if column.num_chunks else []
     while waiting:
         path, pieces = waiting.pop()
-        if pieces and isinstance(pieces[0], pa.ExtensionArray):
+        if isinstance(pieces[0], pa.ExtensionArray):
             pieces = [piece.storage for piece in pieces]
-        if not pieces:
-            continue
         kind = pieces[0].type
         if pa.types.is_struct(kind):
             waiting += [(f"{path}.{kind.field(k).name}", [piece.field(k) for piece in pieces]) for k in range(kind.num_fields)]
