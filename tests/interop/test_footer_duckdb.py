@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from patched_footers import patch_file
 
 import varquet
-from varquet.parquet.footer import patch_file
 from varquet.samples import generate
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: it is in the dependency group dev")

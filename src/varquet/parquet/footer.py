@@ -10,7 +10,6 @@ is how files written by pyarrow, which cannot write the logical type VARIANT, co
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,8 +30,6 @@ __all__ = [
     "SCHEMA_KEY",
     "Footer",
     "annotate",
-    "patch_bytes",
-    "patch_file",
     "read_footer",
     "with_tail",
 ]
@@ -134,8 +131,7 @@ def read_footer(file: File) -> Footer:
     A damaged schema is found here; damage behind it when what lies there is asked for. Both raise ParquetError.
     """
     if not isinstance(file, str | os.PathLike):
-        footer, _ = _locate(file)
-        return footer
+        return _located(file)
     with open(file, "rb") as opened:
         try:
             return read_footer(opened)
@@ -166,35 +162,7 @@ def annotate(footer: bytes, paths: Iterable[ColumnPath], version: int = 1, *, ke
     return apply(footer, (edit for edit in edits if edit is not None))
 
 
-def patch_file(path: str | os.PathLike[str], variants: Iterable[ColumnPath], *, key_values: Mapping[str, str] | None = None) -> None:
-    """Annotate the footer of a finished local file in place; only the footer is written, and only if it changes.
-
-    The file is not whole while its footer is written: patch it under a temporary name, before others may read it.
-    """
-    with open(path, "r+b", buffering=0) as file:
-        try:
-            footer, start = _locate(file)
-            patched = with_tail(annotate(footer.data, variants, key_values=key_values))
-        except ParquetError as error:
-            error.path = os.fspath(path)
-            raise
-        before = with_tail(footer.data)
-        if patched == before:
-            return
-        try:
-            _overwrite(file, start, patched)
-        except BaseException:
-            _overwrite(file, start, before)
-            raise
-
-
-def patch_bytes(data: bytes, variants: Iterable[ColumnPath], *, key_values: Mapping[str, str] | None = None) -> bytes:
-    """The bytes of a whole Parquet file with its footer annotated; takes any buffer."""
-    footer, start = _locate(io.BytesIO(data))
-    return b"".join((memoryview(data)[:start], with_tail(annotate(footer.data, variants, key_values=key_values))))
-
-
-def _locate(file: SeekableFile) -> tuple[Footer, int]:
+def _located(file: SeekableFile) -> Footer:
     file.seek(0, os.SEEK_END)
     size = file.tell()
     if size < _SHORTEST:
@@ -215,7 +183,7 @@ def _locate(file: SeekableFile) -> tuple[Footer, int]:
     footer = Footer(data)
     # What every use of a footer needs is checked here, so that errors come with the file's name.
     _ = footer.schema, footer.num_rows
-    return footer, start
+    return footer
 
 
 def _read_at(file: SeekableFile, start: int, end: int) -> bytes:
@@ -235,15 +203,6 @@ def with_tail(footer: bytes) -> bytes:
     if len(footer) > _LONGEST:
         raise ParquetError(f"expected a footer of at most {_LONGEST} bytes, got {len(footer)}")
     return b"".join((footer, len(footer).to_bytes(4, "little"), MAGIC))
-
-
-def _overwrite(file: io.FileIO, start: int, tail: bytes) -> None:
-    file.seek(start)
-    rest = memoryview(tail)
-    while rest:
-        rest = rest[file.write(rest) :]
-    file.truncate()
-    os.fsync(file.fileno())
 
 
 def _key_values_edit(metadata: Struct, key_values: Mapping[str, str]) -> Edit | None:

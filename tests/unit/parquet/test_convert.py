@@ -11,6 +11,7 @@ from unittest import mock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from patched_footers import patch_file
 
 import varquet as vq
 from varquet.errors import UnsupportedTypeError, VarquetError
@@ -142,8 +143,6 @@ def test_files_of_others_are_read_by_their_values(tmp_path: Path) -> None:
     physical = pq.ParquetFile(tmp_path / "a.parquet").schema_arrow
     foreign = tmp_path / "foreign.parquet"
     pq.write_table(pa.table([whole.cast(physical.field("v").type)], schema=physical), foreign, store_schema=False)
-    from varquet.parquet.footer import patch_file
-
     patch_file(foreign, [("v",)])
     vq.convert(foreign, tmp_path / "b.parquet", "draft")
     assert vq.to_json(vq.read(tmp_path / "b.parquet")["v"]).to_pylist() == ['{"a":1,"b":2}']

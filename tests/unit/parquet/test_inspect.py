@@ -17,6 +17,7 @@ from construct_variant import plain_rows
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from parquet_testing import DIRECTORY
+from patched_footers import patch_file
 from schema_strategies import schemas, schemas_for
 from shredded_rules import representable
 from strategies import nodes
@@ -25,7 +26,6 @@ from variant_columns import column_of, rows_of
 import varquet as vq
 from varquet.errors import UnsupportedTypeError
 from varquet.parquet import levels
-from varquet.parquet.footer import patch_file
 from varquet.parquet.inspect import inspect
 from varquet.schema import ELEMENT, Kind, ShreddingSchema, display_path
 from varquet.variant import NULL, Node, decode, encode

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from patched_footers import patch_file
 from variant_columns import rows_of
 
 import varquet as vq
 from varquet.errors import InvalidVariantError, ParquetError, SchemaError, UnsupportedTypeError, VarquetError
-from varquet.parquet.footer import patch_file
 
 NO_NAMES = bytes.fromhex("010000")
 V = pa.schema([vq.variant_field("v")])
