@@ -24,13 +24,13 @@ for folder in (ROOT, ROOT / "tests"):
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from cast_values import random_values  # noqa: E402
+from patched_footers import patch_file  # noqa: E402
 from query_by_hand import is_true_of, random_predicate  # noqa: E402
 from schema_strategies import schema_for  # noqa: E402
 from shredded_rules import stored_as  # noqa: E402
 from variant_columns import column_of  # noqa: E402
 
 import varquet as vq  # noqa: E402
-from varquet.parquet.footer import patch_file  # noqa: E402
 from varquet.queries import opened  # noqa: E402
 from varquet.queries.grammar import predicate_text  # noqa: E402
 from varquet.types import BY_NAME  # noqa: E402

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from patched_footers import patch_file
 
 import varquet as vq
 from varquet.errors import UnsupportedTypeError
-from varquet.parquet.footer import patch_file
 from varquet.parquet.pages import read_pages
 from varquet.profiles.plan import ColumnPlan, Plan
 from varquet.queries import opened
