@@ -300,15 +300,13 @@ class FileWriter:
             self._append()
 
     def _encode(self, group: pa.Table, encodings: Future[Encodings], is_first: bool) -> EncodedGroup:
-        try:
-            if is_first:
+        if is_first:
+            try:
                 encodings.set_result(choose_encodings(group))
-        except BaseException as error:
-            if is_first:
+            except BaseException as error:
                 encodings.set_exception(error)  # or others would wait for ever
-            raise
-        chosen = encodings.result()
-        return self.encoder.encode(group, chosen)
+                raise
+        return self.encoder.encode(group, encodings.result())
 
     def _append(self) -> None:
         """Put the oldest row group that is being encoded into the file."""
