@@ -45,6 +45,7 @@ __all__ = [
     "shared_metadata_array",
     "slices",
     "spans",
+    "text_buffers",
     "validity_of",
     "variant_array",
     "variant_children",
@@ -183,23 +184,26 @@ def validity_of(array: pa.Array) -> Bytes:
     return np.unpackbits(bits, bitorder="little", count=first + len(array))[first:]
 
 
+def text_buffers(array: pa.Array) -> tuple[Bytes, npt.NDArray[Any]]:
+    """The bytes of an array of strings or bytes of any length, and their offsets, of 4 or 8 bytes; nothing is copied."""
+    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    offset_type = np.dtype(np.int64 if is_large else np.int32)
+    _, offsets, data = array.buffers()
+    if len(array) == 0 or offsets is None:
+        return _NO_BYTES, np.zeros(len(array) + 1, offset_type)
+    places = np.frombuffer(offsets, offset_type, len(array) + 1, array.offset * offset_type.itemsize)
+    return _NO_BYTES if data is None else np.frombuffer(data, np.uint8), places
+
+
 def flatten(array: pa.Array, what: str) -> Flat:
     """Any Arrow array of strings or bytes, whatever its encoding or slice, as flat buffers; copies only where it must."""
     array = plain(array)
-    kind = array.type
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        offset_type: type[np.signedinteger[Any]] = np.int32
-    elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
-        offset_type = np.int64
-    elif pa.types.is_fixed_size_binary(kind):
-        return flatten(array.cast(pa.binary()), what)
-    else:
-        raise UnsupportedTypeError(f"expected {what}, got an Arrow array of {kind}")
-    _, offsets, data = array.buffers()
-    if len(array) == 0 or offsets is None:
-        return Flat(_NO_BYTES, np.zeros(len(array) + 1, np.int64), validity_of(array))
-    places = np.frombuffer(offsets, offset_type)[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    return Flat(_NO_BYTES if data is None else np.frombuffer(data, np.uint8), places, validity_of(array))
+    if pa.types.is_fixed_size_binary(array.type):
+        array = array.cast(pa.binary())
+    if not is_text_or_bytes(array.type):
+        raise UnsupportedTypeError(f"expected {what}, got an Arrow array of {array.type}")
+    data, offsets = text_buffers(array)
+    return Flat(data, offsets.astype(np.int64), validity_of(array))
 
 
 def list_elements(lists: pa.Array) -> pa.Array:

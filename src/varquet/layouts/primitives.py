@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from varquet.columns.arrow import integers_of, is_text_or_bytes, plain
+from varquet.columns.arrow import integers_of, is_text_or_bytes, plain, text_buffers
 from varquet.errors import UnsupportedTypeError
 from varquet.types import BY_NAME, decimal_type_for_digits
 
@@ -128,9 +128,5 @@ def text_of(array: pa.Array) -> Texts:
         array = array.cast(pa.binary())
     if not is_text_or_bytes(array.type):
         raise UnsupportedTypeError(f"expected typed values of bytes, got an Arrow array of {array.type}")
-    width = 8 if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else 4
-    _, offsets, data = array.buffers()
-    if len(array) == 0 or offsets is None:
-        return Texts(_NO_BYTES, np.zeros(width * (len(array) + 1), np.uint8), width, index)
-    places = np.frombuffer(offsets, np.uint8, width * (len(array) + 1), width * array.offset)
-    return Texts(_NO_BYTES if data is None else np.frombuffer(data, np.uint8), places, width, index)
+    data, offsets = text_buffers(array)
+    return Texts(data, offsets.view(np.uint8), offsets.itemsize, index)

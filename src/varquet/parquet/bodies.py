@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import integers_of, is_text_or_bytes, validity_of
+from varquet.columns.arrow import integers_of, is_text_or_bytes, text_buffers, validity_of
 from varquet.kernels.source import encode as kernel
 from varquet.kernels.source import pages as pages_kernel
 from varquet.parquet.entries import joined
@@ -236,17 +236,12 @@ class _Texts:
 
     @classmethod
     def of(cls, array: pa.Array, held: Mask | None) -> _Texts:
-        _, offsets, data = array.buffers()
-        if offsets is None or len(array) == 0:
-            return cls(_NO_BYTES, np.zeros(1, np.int64))
-        octets = _NO_BYTES if data is None or data.size == 0 else np.frombuffer(data, np.uint8)
-        width = 8 if pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type) else 4
+        data, offsets = text_buffers(array)
+        octets = data if len(data) else _NO_BYTES
         if held is None:
-            places = np.frombuffer(offsets, f"i{width}", len(array) + 1, array.offset * width)
-            return cls(octets, places.astype(np.int64, copy=False))
+            return cls(octets, offsets.astype(np.int64, copy=False))
         kept = np.empty(len(array) + 1, np.int64)
-        places = np.frombuffer(offsets, np.uint8, (len(array) + 1) * width, array.offset * width)
-        count = kernels.encode.hold_offsets(places, width, held.view(np.uint8), kept)
+        count = kernels.encode.hold_offsets(offsets.view(np.uint8), offsets.itemsize, held.view(np.uint8), kept)
         if count < 0:  # something lies between them that is not held
             return cls.of(array.filter(pa.array(held)), None)
         return cls(octets, kept[: count + 1])
