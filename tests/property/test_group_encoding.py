@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
+from parquet_tables import any_encodings, tables, write_groups
 
 from varquet.parquet import group_encoding
 from varquet.parquet.encodings import Encodings, choose_encodings, leaves
@@ -28,110 +29,10 @@ from varquet.parquet.footer_fields import (
     ROW_GROUPS,
 )
 from varquet.parquet.group_encoding import GroupEncoder
-from varquet.parquet.row_groups import EncodedGroup, RowGroupFile, encode_group
+from varquet.parquet.row_groups import EncodedGroup, encode_group
 from varquet.parquet.thrift import Struct, read_struct
 
 ALIKE = ("path_in_schema", "num_values", "physical_type", "compression")
-FLOATS = st.floats(width=32) | st.sampled_from([0.0, -0.0, float("nan")])
-LEAVES: list[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
-    (pa.bool_(), st.booleans()),
-    (pa.int8(), st.integers(-128, 127)),
-    (pa.int16(), st.integers(-(1 << 15), (1 << 15) - 1)),
-    (pa.int32(), st.integers(-(1 << 31), (1 << 31) - 1)),
-    (pa.int64(), st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(0, 3)),
-    (pa.float32(), FLOATS),
-    (pa.float64(), FLOATS),
-    (pa.date32(), st.dates()),
-    (pa.time64("us"), st.times()),
-    (pa.timestamp("us", "UTC"), st.integers(-(1 << 55), 1 << 55)),
-    (pa.timestamp("ns"), st.integers(-(1 << 55), 1 << 55)),
-    (pa.decimal128(9, 2), st.decimals(-(10**6), 10**6, places=2)),
-    (pa.decimal128(18, 4), st.decimals(-(10**13), 10**13, places=4)),
-    (pa.decimal128(38, 3), st.decimals(-(10**30), 10**30, places=3)),
-    (pa.string(), st.text(max_size=12) | st.sampled_from(["2026-01-01", "2026-01-02", ""])),
-    (pa.large_string(), st.text(max_size=40)),
-    (pa.binary(), st.binary(max_size=12)),
-    (pa.large_binary(), st.binary(max_size=20)),
-    (pa.binary(5), st.binary(min_size=5, max_size=5)),
-    (pa.dictionary(pa.int32(), pa.string()), st.sampled_from(["a", "b", "long enough to be one"])),
-]
-
-
-@st.composite
-def kinds(draw: st.DrawFn, depth: int = 3) -> tuple[pa.DataType, st.SearchStrategy[Any]]:
-    """An Arrow type, and values of it."""
-    shape = draw(st.integers(0, 3 if depth else 0))
-    if shape == 0:
-        leaf: tuple[pa.DataType, st.SearchStrategy[Any]] = draw(st.sampled_from(LEAVES))
-        return leaf
-    if shape == 1:
-        inner, values = draw(kinds(depth - 1))
-        nullable = draw(st.booleans())
-        made = draw(st.sampled_from([pa.list_, pa.large_list]))
-        return made(pa.field("element", inner, nullable)), st.lists(st.none() | values if nullable else values, max_size=3)
-    if shape == 2:
-        fields, strategies = [], {}
-        for name in ("a", "b.c", "ü")[: draw(st.integers(1, 3))]:
-            inner, values = draw(kinds(depth - 1))
-            nullable = draw(st.booleans())
-            fields.append(pa.field(name, inner, nullable))
-            strategies[name] = st.none() | values if nullable else values
-        return pa.struct(fields), st.fixed_dictionaries(strategies)
-    inner, values = draw(kinds(depth - 1))
-    pairs = st.lists(st.tuples(st.text(max_size=3), st.none() | values), max_size=3)
-    return pa.map_(pa.string(), inner), pairs
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> pa.Table:
-    columns, fields = [], []
-    rows = draw(st.integers(1, 24))
-    for k in range(draw(st.integers(1, 2))):
-        kind, values = draw(kinds())
-        nullable = draw(st.booleans())
-        one = st.none() | values if nullable else values
-        given_rows = draw(st.lists(one, min_size=rows, max_size=rows))
-        fields.append(pa.field(f"c{k}", kind, nullable))
-        array = pa.array(given_rows, kind)
-        cut = draw(st.integers(0, rows))
-        # Made for itself, a piece has a dictionary of its own.
-        rest = array.slice(cut) if draw(st.booleans()) else pa.array(given_rows[cut:], kind)
-        columns.append(pa.chunked_array([array.slice(0, cut), rest], kind))
-    return pa.table(columns, schema=pa.schema(fields))
-
-
-def write(path: Path, groups: list[EncodedGroup]) -> Path:
-    file = RowGroupFile(path)
-    for group in groups:
-        file.add(group)
-    file.close()
-    return path
-
-
-def any_encodings(draw: Any, table: pa.Table) -> Encodings:
-    """Some encoding for each leaf that is one for its type."""
-    dictionary, others = [], {}
-    seen: list[str] = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        for path, pieces in leaves(column, name):
-            seen.append(path)
-            kind = pieces[0].type
-            choices = ["plain"] if not pa.types.is_boolean(kind) else []
-            if pa.types.is_dictionary(kind) or not pa.types.is_boolean(kind):
-                choices.append("dictionary")
-            if pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
-                choices.append("DELTA_BINARY_PACKED")
-            if not pa.types.is_dictionary(kind) and (pa.types.is_string(kind) or pa.types.is_binary(kind)):
-                choices += ["DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"]
-            if pa.types.is_dictionary(kind):
-                choices = ["dictionary"]
-            chosen = draw(st.sampled_from(choices)) if choices else "plain"
-            if chosen == "dictionary":
-                dictionary.append(path)
-            elif chosen != "plain":
-                others[path] = chosen
-    unique = {path for path in seen if seen.count(path) == 1}
-    return Encodings([path for path in dictionary if path in unique], {path: one for path, one in others.items() if path in unique})
 
 
 def by_pyarrow(encoder: GroupEncoder, table: pa.Table, encodings: Encodings) -> EncodedGroup:
@@ -156,9 +57,9 @@ def test_pyarrow_reads_the_same_as_from_its_own_file(tmp_path_factory: pytest.Te
         patch.setattr(group_encoding, "PAGE_ROWS", data.draw(st.integers(1, 30)))
         encoder = GroupEncoder(table.schema, compression)
         assert encoder._leaves is not None
-        own = write(folder / "own.parquet", [encoder.encode(table, encodings), encoder.encode(table.slice(1), encodings)])
+        own = write_groups(folder / "own.parquet", [encoder.encode(table, encodings), encoder.encode(table.slice(1), encodings)])
     twice = [by_pyarrow(encoder, part, encodings) for part in (table, table.slice(1))]
-    other = write(folder / "other.parquet", twice)
+    other = write_groups(folder / "other.parquet", twice)
     read = pq.read_table(own)
     read.validate(full=True)
     assert same(read, pq.read_table(other))
@@ -226,7 +127,7 @@ def test_bounds_of_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encodi
         "plain": Encodings([], {}),
         "delta": Encodings([], dict(zip(paths, ["DELTA_BINARY_PACKED", "DELTA_BINARY_PACKED", "DELTA_BYTE_ARRAY"], strict=True))),
     }[encoding]
-    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, chosen)])
+    path = write_groups(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, chosen)])
     texts = [None if k % 5 == 0 else text for k, text in enumerate(given_texts)]
 
     def number(value: int) -> bytes:
@@ -248,17 +149,17 @@ def test_bounds_of_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encodi
 def test_pages_of_columns_with_long_texts_are_cut_further(tmp_path: Path) -> None:
     rows = 30_000
     table = pa.table({"short": list(range(rows)), "long": ["x" * 400 + str(k) for k in range(rows)]})
-    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, choose_encodings(table))])
-    assert [row for row, *_ in page_bounds(path, 0)] == [0, 20_000]
+    path = write_groups(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, choose_encodings(table))])
+    assert [row for row, *_ in page_bounds(path, 0)] == [0, group_encoding.PAGE_ROWS]
     long = [row for row, *_ in page_bounds(path, 1)]
     assert len(long) > 10
-    assert {0, 20_000} <= set(long)
+    assert {0, group_encoding.PAGE_ROWS} <= set(long)
     assert pq.read_table(path).equals(table)
 
 
 def test_bounds_that_are_too_long_are_left_out(tmp_path: Path) -> None:
     table = pa.table({"text": ["a", "b" * 5000, None], "number": [1, 2, 3]})
-    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings([], {}))])
+    path = write_groups(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings([], {}))])
     statistics = pq.read_metadata(path).row_group(0).column(0).statistics
     assert (statistics.has_min_max, statistics.null_count) == (False, 1)
     assert pq.read_table(path).equals(table)
@@ -268,7 +169,7 @@ def test_a_dictionary_that_grows_too_large_is_given_up(tmp_path: Path) -> None:
     rows = 3000
     reals = [k / 7 for k in range(rows)]
     table = pa.table({"text": [f"{k} " * 200 for k in range(rows)], "number": [k * k for k in range(rows)], "real": reals})
-    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings(["text", "number", "real"], {}))])
+    path = write_groups(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings(["text", "number", "real"], {}))])
     found = pq.read_metadata(path).row_group(0)
     assert [found.column(leaf).has_dictionary_page for leaf in range(3)] == [False, True, True]
     assert pq.read_table(path).equals(table)
@@ -281,7 +182,7 @@ def test_what_nulls_hold_is_left_out(tmp_path: Path) -> None:
     texts = pa.StringArray.from_buffers(3, offsets, pa.py_buffer(b"abc"), pa.py_buffer(bytes([0b101])), 1)
     struct = pa.StructArray.from_arrays([texts], ["a"], mask=pa.array([True, False, False]))
     table = pa.table({"hidden": hidden, "struct": struct})
-    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings([], {}))])
+    path = write_groups(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings([], {}))])
     assert pq.read_table(path).to_pydict() == {"hidden": [[1, 2], None, [5, 6]], "struct": [None, {"a": None}, {"a": "c"}]}
 
 
@@ -289,7 +190,7 @@ def test_dictionaries_with_the_same_entry_twice_and_such_that_nobody_uses(tmp_pa
     indexes = pa.array([4, 0, 1, None, 2, 4, 1], pa.int32())
     array = pa.DictionaryArray.from_arrays(indexes, pa.array(["a", "b", "a", "unused", "c"]))
     table = pa.table({"text": array})
-    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings(["text"], {}))])
+    path = write_groups(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings(["text"], {}))])
     for names in (None, ["text"]):
         assert pq.read_table(path, read_dictionary=names)["text"].to_pylist() == ["c", "a", "b", None, "a", "c", "b"]
     statistics = pq.read_metadata(path).row_group(0).column(0).statistics
@@ -299,7 +200,7 @@ def test_dictionaries_with_the_same_entry_twice_and_such_that_nobody_uses(tmp_pa
 def test_dictionaries_with_a_null(tmp_path: Path) -> None:
     array = pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 2], pa.int32()), pa.array(["a", None, "c"]))
     table = pa.table({"text": array})
-    path = write(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings(["text"], {}))])
+    path = write_groups(tmp_path / "own.parquet", [GroupEncoder(table.schema).encode(table, Encodings(["text"], {}))])
     assert pq.read_table(path)["text"].to_pylist() == [None, "a", None, "c"]
 
 
@@ -308,5 +209,5 @@ def test_types_that_are_left_to_pyarrow(tmp_path: Path, kind: pa.DataType) -> No
     table = pa.table({"known": [1, 2], "other": pa.nulls(2, kind)})
     encoder = GroupEncoder(table.schema)
     assert encoder._leaves is None
-    path = write(tmp_path / "own.parquet", [encoder.encode(table, Encodings([], {}))])
+    path = write_groups(tmp_path / "own.parquet", [encoder.encode(table, Encodings([], {}))])
     assert pq.read_table(path).to_pydict() == {"known": [1, 2], "other": [None, None]}

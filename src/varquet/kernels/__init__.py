@@ -19,6 +19,7 @@ from varquet.errors import UnsupportedTypeError
 __all__ = [
     "ACTIVE",
     "REASON",
+    "decode",
     "encode",
     "extract",
     "fingerprint",
@@ -38,7 +39,20 @@ BUILDS: Final = {
     "checked": "varquet.kernels.checked",
     "interpreted": "varquet.kernels.source",
 }
-_VERBS: Final = ("parse_json", "to_json", "extract", "validate", "shred", "unshred", "share", "fingerprint", "profile", "pages", "encode")
+_VERBS: Final = (
+    "parse_json",
+    "to_json",
+    "extract",
+    "validate",
+    "shred",
+    "unshred",
+    "share",
+    "fingerprint",
+    "profile",
+    "pages",
+    "encode",
+    "decode",
+)
 
 
 def load(build: str) -> dict[str, ModuleType]:
@@ -77,3 +91,4 @@ fingerprint: ModuleType = _modules["fingerprint"]
 profile: ModuleType = _modules["profile"]
 pages: ModuleType = _modules["pages"]
 encode: ModuleType = _modules["encode"]
+decode: ModuleType = _modules["decode"]

@@ -14,21 +14,13 @@ import pyarrow as pa
 from varquet import kernels
 from varquet.columns.arrow import integers_of, is_text_or_bytes, text_buffers, validity_of
 from varquet.kernels.source import encode as kernel
-from varquet.kernels.source import pages as pages_kernel
 from varquet.parquet.entries import joined
+from varquet.parquet.footer_fields import DELTA_BINARY_PACKED, DELTA_BYTE_ARRAY, DELTA_LENGTH_BYTE_ARRAY, PLAIN, RLE_DICTIONARY
 
-__all__ = ["PLAIN", "RLE", "Bodies", "Bounds", "are_few", "encode_values", "has_known_values"]
+__all__ = ["Bodies", "Bounds", "are_few", "encode_values", "has_known_values"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-
-# The numbers of encodings (parquet.thrift).
-PLAIN: Final = 0
-RLE: Final = pages_kernel.ENCODING_RLE
-DELTA_BINARY_PACKED: Final = 5
-DELTA_LENGTH_BYTE_ARRAY: Final = 6
-DELTA_BYTE_ARRAY: Final = 7
-RLE_DICTIONARY: Final = 8
 
 _FEW_SLOTS: Final = 4096
 _MOST_DICTIONARY: Final = 1 << 20

@@ -49,6 +49,7 @@ from varquet.parquet.footer_fields import (
     SCHEMA,
     VERSION,
 )
+from varquet.parquet.raw_pages import CODECS, decompressed, list_pages
 from varquet.parquet.thrift import BINARY, I32, I64, LIST, STOP, STRUCT, apply, binary, fields, integer, list_header, struct, structs
 from varquet.schema.parquet_form import any_depth
 
@@ -56,9 +57,7 @@ __all__ = ["Dense", "DenseLeaves"]
 
 Bits = npt.NDArray[np.uint8]
 
-_CODECS: Final = {"UNCOMPRESSED": kernel.UNCOMPRESSED, "SNAPPY": kernel.SNAPPY, "ZSTD": kernel.ZSTD}
 _MOST_BITS: Final = 4
-_FEW_PAGES: Final = 64
 _MOST_FOOTER: Final = 256
 """Bytes of a footer besides what is the same for all chunks of a column."""
 # What is read this way is in memory as a whole, several times over.
@@ -180,7 +179,7 @@ class DenseLeaves:
         if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
             start = chunk.dictionary_page_offset
         sizes = chunk.total_compressed_size, chunk.total_uncompressed_size
-        return _Chunk(start, *sizes, rows, _CODECS.get(chunk.compression), chunk.num_values == rows and min(sizes) > 0)
+        return _Chunk(start, *sizes, rows, CODECS.get(chunk.compression), chunk.num_values == rows and min(sizes) > 0)
 
     def _leaf(self, leaf: int) -> _Leaf | None:
         column = self.metadata.schema.column(leaf)
@@ -209,12 +208,12 @@ def _meaning_of_four(most: int, width: int) -> Bits:
 def _read_chunks(octets: Sequence[bytes], chunks: Sequence[_Chunk], leaf: _Leaf, kind: pa.DataType) -> Dense | None:
     codec = chunks[0].codec
     assert codec is not None
-    pages = [_pages(one, codec, chunk.rows) for one, chunk in zip(octets, chunks, strict=True)]
-    listed = [one for one in pages if one is not None]
+    pages = [list_pages(one, codec) for one in octets]
+    listed = [one for one, chunk in zip(pages, chunks, strict=True) if one is not None and one.rows == chunk.rows]
     raw_size, rows = sum(one.raw_size for one in listed), sum(chunk.rows for chunk in chunks)
     if len(listed) < len(pages) or raw_size > _MOST_BYTES:
         return None
-    bodies = _decompressed(octets, listed, codec, raw_size)
+    bodies = decompressed(list(zip(octets, listed, strict=True)), codec)
     headers = sum(len(one.table) for one in listed) * kernel.MOST_HEADER
     room = len(MAGIC) + raw_size + headers + len(leaf.head) + len(chunks) * (len(leaf.column) + _MOST_FOOTER) + _MOST_FOOTER
     made = pa.allocate_buffer(room)
@@ -243,39 +242,6 @@ def _read_chunks(octets: Sequence[bytes], chunks: Sequence[_Chunk], leaf: _Leaf,
     out[end : end + len(tail)] = _octets(tail)
     values = plain(_read(made.slice(0, end + len(tail)), len(groups)))
     return Dense(values, bits, rows) if values.type == kind and len(values) == count and not values.null_count else None
-
-
-class _Pages(NamedTuple):
-    """The pages of a column chunk, as `list_pages` describes them, and how many bytes their bodies have that are not compressed."""
-
-    table: npt.NDArray[np.int64]
-    raw_size: int
-
-
-def _pages(octets: bytes, codec: int, rows: int) -> _Pages | None:
-    total = np.zeros(kernel.ALL_SLOTS, np.int64)
-    room = _FEW_PAGES
-    while True:
-        table = np.empty((room, kernel.PAGE_SLOTS), np.int64)
-        count = kernels.pages.list_pages(octets, len(octets), codec, table.ravel(), room, total)
-        if count <= room:
-            return None if count < 0 or total[kernel.ALL_ROWS] != rows else _Pages(table[:count], int(total[kernel.ALL_RAW_SIZE]))
-        room *= _FEW_PAGES
-
-
-def _decompressed(octets: Sequence[bytes], listed: Sequence[_Pages], codec: int, size: int) -> Bits:
-    """The bodies of pages side by side, without the headers between them."""
-    bodies: list[memoryview | bytes] = []
-    for one, pages in zip(octets, listed, strict=True):
-        view = memoryview(one)
-        bodies += [view[page[kernel.PAGE_START] : page[kernel.PAGE_START] + page[kernel.PAGE_SIZE]] for page in pages.table.tolist()]
-    if codec == kernel.SNAPPY:
-        decompress = pa.Codec("snappy").decompress
-        sizes = [size for pages in listed for size in pages.table[:, kernel.PAGE_RAW_SIZE].tolist()]
-        bodies = [decompress(body, size, asbytes=True) for body, size in zip(bodies, sizes, strict=True)]
-    joined = b"".join(bodies)
-    # One frame behind the other is what Zstandard takes at once.
-    return _octets(pa.Codec("zstd").decompress(joined, size) if codec == kernel.ZSTD else joined)
 
 
 def _read(file: pa.Buffer, groups: int) -> pa.Array:

@@ -1,4 +1,4 @@
-"""The numbers that fields have in the structs of a Parquet footer and of a page index (parquet.thrift)."""
+"""The numbers that fields have in the structs of a Parquet footer, a page index and a page, and those of encodings (parquet.thrift)."""
 
 from __future__ import annotations
 
@@ -89,3 +89,13 @@ HEADER_VALUES: Final = 1
 HEADER_ENCODING: Final = 2
 HEADER_DEFINITION: Final = 3
 HEADER_REPETITION: Final = 4
+
+# Encoding
+PLAIN: Final = 0
+PLAIN_DICTIONARY: Final = 2
+RLE: Final = 3
+DELTA_BINARY_PACKED: Final = 5
+DELTA_LENGTH_BYTE_ARRAY: Final = 6
+DELTA_BYTE_ARRAY: Final = 7
+RLE_DICTIONARY: Final = 8
+BYTE_STREAM_SPLIT: Final = 9

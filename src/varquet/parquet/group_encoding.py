@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from varquet.kernels.source import pages as kernel
-from varquet.parquet.bodies import PLAIN, RLE, Bodies, encode_values, has_known_values
+from varquet.parquet.bodies import Bodies, encode_values, has_known_values
 from varquet.parquet.elements import PHYSICAL
 from varquet.parquet.encodings import Encodings
 from varquet.parquet.entries import LeafColumn, is_known, leaf_columns
@@ -70,6 +70,8 @@ from varquet.parquet.footer_fields import (
     PAGES_COUNT,
     PAGES_ENCODING,
     PAGES_KIND,
+    PLAIN,
+    RLE,
     SIZES_DEFINITION,
     SIZES_REPETITION,
     SIZES_TEXT_BYTES,
@@ -102,7 +104,7 @@ __all__ = ["GroupEncoder"]
 Ints = npt.NDArray[np.int64]
 Octets = bytes | memoryview
 
-PAGE_ROWS: Final = 20_000
+PAGE_ROWS: Final = 16_384
 _WRITE_BATCH_ROWS: Final = 16_384
 """What pyarrow encodes at a time, after which a page may end."""
 _PAGE_BYTES: Final = 1 << 20

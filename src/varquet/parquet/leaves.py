@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
@@ -54,12 +55,17 @@ class VariantLeaves:
 
     def repeating_texts(self) -> list[str]:
         """The paths, as pyarrow writes them, of the typed texts that are in a dictionary throughout."""
+        return [self.metadata.schema.column(leaf).path for leaf in self.repeating]
+
+    @functools.cached_property
+    def repeating(self) -> list[int]:
+        """The typed texts that are in a dictionary throughout."""
         paths = [self.metadata.schema.column(leaf).path for leaf in range(self.root.end_leaf)]
         # Names with dots can give two columns one path.
         seen = Counter(paths)
         groups = [self.metadata.row_group(group) for group in range(self.metadata.num_row_groups)]
         return [
-            paths[leaf]
+            leaf
             for leaf in sorted(self.texts)
             if seen[paths[leaf]] == 1 and all(_has_small_dictionary(group.column(leaf)) for group in groups)
         ]

@@ -103,10 +103,10 @@ def leaf_places(root: Place) -> list[Place]:
 def list_element(group: Place) -> Place:
     """The elements of a list: in three levels as the standard has it, or in two, as old writers wrote it."""
     repeated = group.children[0]
-    return repeated.children[0] if _is_middle(repeated) else repeated
+    return repeated.children[0] if is_middle(repeated) else repeated
 
 
-def _is_middle(repeated: Place) -> bool:
+def is_middle(repeated: Place) -> bool:
     """Whether a group that repeats only stands between a list and its elements, so that Arrow has nothing for it."""
     parent = repeated.parent
     if parent is None or "LIST" not in (parent.element.converted_type, parent.element.logical_type and parent.element.logical_type.kind):
@@ -220,7 +220,7 @@ def _follow(batch: pa.RecordBatch, chain: Sequence[Place]) -> list[_Step]:
             filled = int(np.count_nonzero(lengths))
             # What null lists hold is not in files.
             array = plain(list_elements(array))
-            ended, added, reached = before - filled, len(array) - filled, _is_middle(place)
+            ended, added, reached = before - filled, len(array) - filled, is_middle(place)
             there = np.ones(len(array), bool)
         else:
             if place.element.repetition == "OPTIONAL":

@@ -8,10 +8,11 @@ pyarrow as a small file in memory.
 
 from __future__ import annotations
 
+import bisect
 import functools
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,6 +29,7 @@ from varquet.parquet.footer_fields import (
     HEADER_V1,
     HEADER_V2,
     HEADER_VALUES,
+    META_CODEC,
     META_COMPRESSED,
     META_DATA_PAGE,
     META_DICTIONARY_PAGE,
@@ -42,17 +44,37 @@ from varquet.parquet.footer_fields import (
 from varquet.parquet.thrift import I64, LIST, STRUCT, Struct, apply, integer, list_header, read_struct
 from varquet.schema.parquet_form import any_depth
 
-__all__ = ["PageIndex", "Pages", "read_pages"]
+__all__ = ["LeafPages", "PageIndex", "Pages", "read_pages"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaf:
+class LeafPages:
     """Where the pages of a column chunk are: the first byte of its dictionary, and the byte and size of each data page."""
 
     dictionary: int | None
     offsets: list[int]
     sizes: list[int]
     is_repeated: bool
+    codec: int | None
+    size: int | None
+    """The bytes of the whole column chunk, as its footer has them."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all pages of the column chunk, one behind the other."""
+        start = self.offsets[0] if self.dictionary is None else self.dictionary
+        ends = [offset + size for offset, size in zip(self.offsets, self.sizes, strict=True)]
+        return ends[:-1] == self.offsets[1:] and ends[-1] - start == self.size
+
+    def joined(self, first_rows: Sequence[int], chosen: Sequence[int]) -> LeafPages:
+        """Pages that begin with the chosen ones of their first rows, each with all behind it up to the next of them."""
+        if len(chosen) == len(first_rows):
+            return self
+        begins = [bisect.bisect_left(first_rows, row) for row in chosen]
+        ends = [self.offsets[last - 1] + self.sizes[last - 1] for last in (*begins[1:], len(first_rows))]
+        offsets = [self.offsets[first] for first in begins]
+        sizes = [end - start for start, end in zip(offsets, ends, strict=True)]
+        return replace(self, offsets=offsets, sizes=sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +83,19 @@ class Pages:
 
     first_rows: list[int]
     rows: int
-    leaves: dict[int, _Leaf]
+    leaves: dict[int, LeafPages]
 
     def end(self, page: int) -> int:
         """The row behind the last one of a page."""
         return self.first_rows[page + 1] if page + 1 < len(self.first_rows) else self.rows
+
+    def runs(self, most: int) -> Iterator[range]:
+        """All pages, as many in a row as have at most so many rows, or one that has more."""
+        first = 0
+        for page in range(1, len(self.first_rows) + 1):
+            if page == len(self.first_rows) or self.end(page) - self.first_rows[first] > most:
+                yield range(first, page)
+                first = page
 
 
 class PageIndex:
@@ -76,7 +106,7 @@ class PageIndex:
         self.lock = threading.Lock()
         self.groups: list[Struct] | None = None
         self.chunks: dict[int, list[Struct]] = {}
-        self.found: dict[tuple[int, int], tuple[_Leaf, list[int]] | None] = {}
+        self.found: dict[tuple[int, int], tuple[LeafPages, list[int]] | None] = {}
 
     @functools.cached_property
     def repeated(self) -> list[bool]:
@@ -97,7 +127,7 @@ class PageIndex:
             row_group, _ = self.group(group)
             rows = row_group.integer(GROUP_ROWS)
             first_rows: list[int] | None = None
-            places: dict[int, _Leaf] = {}
+            places: dict[int, LeafPages] = {}
             for leaf in leaves:
                 if (group, leaf) not in self.found:
                     try:
@@ -110,20 +140,36 @@ class PageIndex:
                 places[leaf], first_rows = found
             return None if first_rows is None or rows is None else Pages(first_rows, rows, places)
 
-    def _look(self, source: pa.NativeFile, group: int, leaf: int) -> tuple[_Leaf, list[int]] | None:
+    def common_pages(self, source: pa.NativeFile, group: int, leaves: Sequence[int]) -> Pages | None:
+        """Like `pages`, where pages of some columns begin with more rows: what lies between two rows with which all do is a page here."""
+        single = [self.pages(source, group, [leaf]) for leaf in leaves]
+        found = [one for one in single if one is not None]
+        if not found or len(found) < len(single):
+            return None
+        common = sorted(set(found[0].first_rows).intersection(*(one.first_rows for one in found[1:])))
+        if not common or common[0] != 0:
+            return None
+        places = {leaf: one.leaves[leaf].joined(one.first_rows, common) for leaf, one in zip(leaves, found, strict=True)}
+        return Pages(common, found[0].rows, places)
+
+    def _look(self, source: pa.NativeFile, group: int, leaf: int) -> tuple[LeafPages, list[int]] | None:
         chunk = self.group(group)[1][leaf]
         start, length = chunk.integer(CHUNK_OFFSET_INDEX), chunk.integer(CHUNK_OFFSET_INDEX_LENGTH)
         metadata = chunk.struct(CHUNK_METADATA)
-        if start is None or length is None or metadata is None:
+        end = source.size()
+        if start is None or length is None or metadata is None or not 0 <= start <= start + length <= end:
             return None
         locations = list(read_struct(source.read_at(length, start), 0).structs(PAGES))
         numbers = [[location.integer(field) for location in locations] for field in (PAGE_OFFSET, PAGE_SIZE, PAGE_ROW)]
         offsets, sizes, begins = ([one for one in column if one is not None] for column in numbers)
         if not locations or not len(offsets) == len(sizes) == len(begins) == len(locations):
             return None
+        if any(not 0 <= offset <= offset + size <= end for offset, size in zip(offsets, sizes, strict=True)):
+            return None
         dictionary = metadata.integer(META_DICTIONARY_PAGE)
         is_before = dictionary is not None and 0 < dictionary < offsets[0]
-        return _Leaf(dictionary if is_before else None, offsets, sizes, self.repeated[leaf]), begins
+        codec, size = metadata.integer(META_CODEC), metadata.integer(META_COMPRESSED)
+        return LeafPages(dictionary if is_before else None, offsets, sizes, self.repeated[leaf], codec, size), begins
 
 
 def read_pages(
@@ -155,7 +201,7 @@ def read_pages(
     return file.reader.read_row_group(0, column_indices=sorted(pages.leaves), use_threads=False)
 
 
-def _octets(source: pa.NativeFile, place: _Leaf, pages: Sequence[int]) -> list[bytes]:
+def _octets(source: pa.NativeFile, place: LeafPages, pages: Sequence[int]) -> list[bytes]:
     """The bytes of a dictionary, or none, and of each page."""
     dictionary = b"" if place.dictionary is None else source.read_at(place.offsets[0] - place.dictionary, place.dictionary)
     return [dictionary, *(source.read_at(place.sizes[page], place.offsets[page]) for page in pages)]

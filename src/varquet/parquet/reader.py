@@ -16,6 +16,7 @@ from varquet.columns.arrow import SHARED_VARIANT
 from varquet.columns.threads import drawn_in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.shredding import unshred
+from varquet.parquet.decoding import PageDecoder, PageRun
 from varquet.parquet.file_columns import FileColumns, columns_of, find_columns, metadata_columns
 from varquet.parquet.files import DataFile
 from varquet.parquet.footer import read_footer
@@ -31,6 +32,9 @@ __all__ = ["count_rows", "files_of", "open_file", "read", "read_batches"]
 Source: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 T = TypeVar("T")
+
+Stored: TypeAlias = "pa.RecordBatch | Callable[[], pa.RecordBatch]"
+"""Rows as a file has them, or what reads them."""
 
 # Few enough rows for the cache, and enough to make what Python does for each batch cheap.
 BATCH_ROWS: Final = 32_768
@@ -140,14 +144,18 @@ class OpenFile:
     ) -> Iterator[T]:
         """What becomes of each batch by work that is done in the same threads."""
 
-        def stored() -> Iterator[tuple[pa.RecordBatch, int]]:
+        def stored() -> Iterator[tuple[Stored, int]]:
             before = 0
-            for batch in self._batches_to_put_together(batch_rows):
+            for rows, batch in self._to_put_together(batch_rows):
                 yield batch, before
-                before += batch.num_rows
+                before += rows
+
+        def done(task: tuple[Stored, int]) -> T:
+            batch, before = task
+            return work(self.put_together(batch if isinstance(batch, pa.RecordBatch) else batch(), before, strict=strict))
 
         count = 1 if self.metadata.num_rows <= batch_rows else thread_count(threads)
-        return drawn_in_order(lambda task: work(self.put_together(*task, strict=strict)), stored(), count)
+        return drawn_in_order(done, stored(), count)
 
     def columns_of(self, name: str) -> list[str]:
         """The columns of the file that a column is put together from."""
@@ -178,15 +186,33 @@ class OpenFile:
         for group in range(self.file.num_row_groups):
             yield from self._group_batches(self.file, group, leaves.of_columns(self.physical.names, group), batch_rows)
 
-    def _batches_to_put_together(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows as they are stored, but for residuals that are empty, and for texts, which stay in their dictionaries."""
+    def _to_put_together(self, batch_rows: int) -> Iterator[tuple[int, Stored]]:
+        """The rows as they are stored, or what reads them, and how many; but for residuals that are empty, and for texts, which stay
+        in their dictionaries.
+        """
         with_maps = {position[0] for position in self.maps}
         variants = [path for position, path in self.paths.items() if position not in self.layouts and position[0] not in with_maps]
         leaves = VariantLeaves(self.footer.schema, self.metadata, variants)
         texts = leaves.repeating_texts()
         file = self.parquet_file(more_dictionaries=texts) if texts else self.file
+        decoder = PageDecoder(leaves.root, self.physical, leaves.repeating)
         for group in range(file.num_row_groups):
-            yield from self._group_batches(file, group, leaves.of_columns(self.physical.names, group), batch_rows)
+            wanted = leaves.of_columns(self.physical.names, group)
+            runs = decoder.runs(self.handle, self.kept.pages, group, wanted, batch_rows)
+            if runs is None:
+                for batch in self._group_batches(file, group, wanted, batch_rows):
+                    yield batch.num_rows, batch
+                continue
+            for run in runs:
+                yield run.rows, functools.partial(self._decoded, decoder, file, run)
+
+    def _decoded(self, decoder: PageDecoder, file: pq.ParquetFile, run: PageRun) -> pa.RecordBatch:
+        """The rows of some pages of a row group."""
+        batch = decoder.read(self.handle, run)
+        if batch is not None:
+            return batch
+        batches = list(self._group_batches(file, run.group, sorted(run.pages.leaves), run.pages.rows))
+        return pa.Table.from_batches(batches).slice(run.first_row, run.rows).combine_chunks().to_batches()[0]
 
     def _group_batches(self, file: pq.ParquetFile, group: int, leaves: list[int], batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of one row group: pyarrow cannot join the dictionaries of two of them."""

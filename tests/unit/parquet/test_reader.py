@@ -16,6 +16,7 @@ from variant_columns import rows_of
 
 import varquet as vq
 from varquet.errors import InvalidVariantError, ParquetError, SchemaError, UnsupportedTypeError, VarquetError
+from varquet.parquet.decoding import PageDecoder, PageRun
 
 NO_NAMES = bytes.fromhex("010000")
 V = pa.schema([vq.variant_field("v")])
@@ -363,3 +364,40 @@ def test_rows_that_share_metadata_share_it_in_memory(tmp_path: Path) -> None:
     assert pa.types.is_dictionary(column.type.field("metadata").type)
     assert len(column.chunk(0).field("metadata").dictionary) == 1
     assert len({row[0] for row in rows_of(column) if row}) == 1
+
+
+PAGES_OF_OTHERS: list[tuple[dict[str, Any], bool]] = [
+    ({"write_page_index": True}, True),
+    ({"write_page_index": True, "compression": "snappy"}, True),
+    ({"write_page_index": True, "compression": "none", "use_dictionary": ["v.metadata"]}, True),
+    # Without an index nobody knows where pages are; and these are left to pyarrow, when they are met or before.
+    ({"write_page_index": False}, False),
+    ({"write_page_index": True, "compression": "gzip"}, False),
+    ({"write_page_index": True, "data_page_version": "2.0"}, False),
+    ({"write_page_index": True, "dictionary_pagesize_limit": 200, "data_page_size": 500, "write_batch_size": 10}, False),
+]
+
+
+@pytest.mark.parametrize(("options", "is_decoded"), PAGES_OF_OTHERS, ids=str)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_pages_that_are_decoded_here_and_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], is_decoded: bool, threads: int
+) -> None:
+    rows = [f'{{"a":{k},"b":["{k % 7} {k}",null],"c":{{"d":{"null" if k % 3 else f"{k / 8:.3f}"}}},"e{k % 50}":true}}' for k in range(500)]
+    shredded = vq.shred(variants(*rows), "a bigint, b array<string>, c struct<d decimal(9,3)>")
+    path = write_physical(tmp_path / "x.parquet", pa.table({"v": shredded, "n": range(500)}), ("v",), row_group_size=120, **options)
+    read: list[bool] = []
+    decode = PageDecoder.read
+
+    def spied(self: PageDecoder, source: pa.NativeFile, run: PageRun) -> pa.RecordBatch | None:
+        found = decode(self, source, run)
+        read.append(found is not None)
+        return found
+
+    monkeypatch.setattr(PageDecoder, "read", spied)
+    table = vq.read(path, threads=threads)
+    assert texts(table["v"]) == texts(variants(*rows))
+    assert table["n"].to_pylist() == list(range(500))
+    assert (read == [True] * 5) == is_decoded
+    assert is_decoded or not any(read)
+    assert len(read) <= 2 * threads + 1 or is_decoded  # once is enough to see that one does not know them

@@ -10,6 +10,7 @@ Each entry point does all pages of a column chunk: page p has the values from fi
 from __future__ import annotations
 
 from varquet.kernels.source._hashing import KIND_EXACT, KIND_STRING, hash_bytes, hash_number
+from varquet.kernels.source._varints import write_varint, write_zigzag
 from varquet.kernels.source.dialect import (
     M64,
     InBytes,
@@ -48,27 +49,6 @@ BLOCK = 128
 MINIBLOCK = 32
 MOST_BLOCK = 1100
 """Bytes that a block of differences takes at most, and the header before all of them."""
-
-
-@inlined
-def write_varint(out: OutBytes, at: i64, number: u64) -> i64:
-    """Write a number in sevens of bits; the position behind it."""
-    while number > 127:
-        out[at] = (number & 127) | 128
-        at += 1
-        number = number >> 7
-    out[at] = number
-    return at + 1
-
-
-@inlined
-def write_zigzag(out: OutBytes, at: i64, number: i64) -> i64:
-    """Write a number whose sign is its last bit; the position behind it."""
-    word: u64 = number & M64
-    word = (word << 1) & M64
-    if number < 0:
-        word = word ^ 0xFFFFFFFFFFFFFFFF
-    return write_varint(out, at, word)
 
 
 @inlined

@@ -9,6 +9,7 @@ are back too often wait for each other.
 
 from __future__ import annotations
 
+from varquet.kernels.source._varints import read_varint
 from varquet.kernels.source.dialect import (
     InBytes,
     InBytesView,
@@ -42,8 +43,9 @@ PAGE_ENCODING = 4
 PAGE_LEVELS = 5
 PAGE_START = 6
 PAGE_NUMBER = 7
-PAGE_FIELDS = 8
-PAGE_SLOTS = 12
+PAGE_REPETITIONS = 8
+PAGE_FIELDS = 9
+PAGE_SLOTS = 13
 
 # What is known of all pages: their bytes before they were compressed, their rows; how many have a value, and where the data pages begin.
 ALL_RAW_SIZE = 0
@@ -68,23 +70,6 @@ MOST_HEADER = 64
 # What a table says of four levels: bits of those that are the highest, whether one is too high, and how many are the highest.
 FOUR_TOO_HIGH = 16
 FOUR_COUNT = 5
-
-
-@kernel
-def read_varint(data: InBytes, at: i64, end: i64, out: OutInts, slot: i64) -> i64:
-    """Read a number of up to 42 bits; the position behind it, or -1."""
-    shift: i64 = 0
-    number: i64 = 0
-    byte: i64
-    while at < end and shift < 42:
-        byte = data[at]
-        at += 1
-        number |= (byte & 127) << shift
-        if byte < 128:
-            out[slot] = number
-            return at
-        shift += 7
-    return -1
 
 
 @kernel
@@ -151,6 +136,8 @@ def read_header(data: InBytes, at: i64, end: i64, out: OutInts, page: i64) -> i6
                 out[page + PAGE_KIND + field - 1] = number
             elif depth == 1 and field <= 3 and (out[page + PAGE_FIELDS] == 5 or out[page + PAGE_FIELDS] == 7):
                 out[page + PAGE_VALUES + field - 1] = number
+            elif depth == 1 and field == 4 and out[page + PAGE_FIELDS] == 5:
+                out[page + PAGE_REPETITIONS] = number
         elif kind == 8:
             at = read_varint(data, at, end, out, page + PAGE_NUMBER)
             if at >= 0:
