@@ -111,6 +111,7 @@ _PAGE_BYTES: Final = 1 << 20
 _MOST_BYTES: Final = 1 << 30
 """Of one column in a row group: the sizes of pages are numbers of 32 bits."""
 _LONGEST_BOUND: Final = 4096
+_SMALL_PAGE: Final = 32
 
 _UNORDERED, _ASCENDING, _DESCENDING = 0, 1, 2
 _WIDTHS: Final = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
@@ -224,6 +225,8 @@ class GroupEncoder:
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         if self.codec_name is None:
             return _Page(len(body), bytes(body))
+        if len(body) <= _SMALL_PAGE:
+            return _small_page(bytes(body), self.codec_name, self.level)
         return _Page(len(body), _codec(self.codec_name, self.level).compress(body, asbytes=True))
 
 
@@ -245,6 +248,12 @@ class _Page:
 
     raw_size: int
     body: bytes
+
+
+@functools.lru_cache(256)
+def _small_page(body: bytes, codec: str, level: int | None) -> _Page:
+    """A page of a few bytes, as those of columns without a value are, of which there are many of the same."""
+    return _Page(len(body), _codec(codec, level).compress(body, asbytes=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,10 +434,14 @@ def _column_index(values: Bodies, entries: list[int], nulls: list[int]) -> bytes
 
 
 def _header(kind: int, page: _Page, field: int, numbers: tuple[int, ...]) -> bytes:
-    places = (HEADER_VALUES, HEADER_ENCODING, HEADER_DEFINITION, HEADER_REPETITION)
-    inner = struct(*((place, I32, integer(number)) for place, number in zip(places, numbers, strict=False)))
     sizes = (HEADER_RAW_SIZE, I32, integer(page.raw_size)), (HEADER_SIZE, I32, integer(len(page.body)))
-    return struct((HEADER_KIND, I32, integer(kind)), *sizes, (field, STRUCT, inner))
+    return struct((HEADER_KIND, I32, integer(kind)), *sizes, (field, STRUCT, _inner_header(numbers)))
+
+
+@functools.lru_cache(256)
+def _inner_header(numbers: tuple[int, ...]) -> bytes:
+    places = (HEADER_VALUES, HEADER_ENCODING, HEADER_DEFINITION, HEADER_REPETITION)
+    return struct(*((place, I32, integer(number)) for place, number in zip(places, numbers, strict=False)))
 
 
 def _page_rows(rows: int, size: int) -> Ints:

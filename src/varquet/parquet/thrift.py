@@ -13,6 +13,7 @@ copied as it is. Nothing here recurses or allocates by a count that the input me
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -433,8 +434,9 @@ def binary(octets: bytes) -> bytes:
     return _to_varint(len(octets)) + octets
 
 
+@functools.lru_cache(1 << 12)
 def integer(number: int) -> bytes:
-    """An integer of any width from 16 bits on.
+    """An integer of any width from 16 bits on; the same few are written again and again.
 
     >>> integer(-1).hex(), integer(64).hex()
     ('01', '8001')
