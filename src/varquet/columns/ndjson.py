@@ -72,8 +72,8 @@ def read_ndjson(
 ) -> Iterator[Lines]:
     """The lines of a file, block by block; blank lines are left out.
 
-    Lines end with LF or CR LF, the last one may end with the file. Blocks have about `block_bytes`, more only where one line
-    has. Whether a line is JSON is for `parse_json` to say.
+    Lines end with LF or CR LF, the last one may end with the file. Blocks have about `block_bytes`, up to half more where that makes
+    those of a file equal, and more only where one line has. Whether a line is JSON is for `parse_json` to say.
 
     Args:
         source: a path, or a file open for reading bytes; compressed by gzip, zstd, bz2 or lz4, or not: its first bytes tell.
@@ -85,9 +85,28 @@ def read_ndjson(
     """
     if block_bytes < 1:
         raise UnsupportedTypeError(f"expected blocks of at least one byte, got {block_bytes}")
+    block_bytes = _even(_size_of(source, part), block_bytes)
     if part is not None:
         return _read_part(source, part, block_bytes, on_bytes or (lambda _: None))
     return (lines for lines in _read(source, block_bytes, on_bytes or (lambda _: None)) if len(lines))
+
+
+def _size_of(source: str | os.PathLike[str] | BinaryFile, part: tuple[int, int] | None) -> int | None:
+    """The bytes that will be read, if that is known."""
+    if part is not None:
+        return part[1] - part[0]
+    if isinstance(source, pa.NativeFile):
+        return int(source.size()) if source.seekable() else None
+    if isinstance(source, (str, os.PathLike)) and os.path.isfile(source):
+        return os.path.getsize(source)
+    return None
+
+
+def _even(size: int | None, block_bytes: int) -> int:
+    """The bytes of blocks of about so many that are equal for so many bytes: a small one at the end costs as much as others do."""
+    if size is None or size <= block_bytes:
+        return block_bytes
+    return -(-size // round(size / block_bytes))
 
 
 def is_compressed(head: bytes) -> bool:

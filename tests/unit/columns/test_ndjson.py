@@ -74,6 +74,14 @@ class TestLines:
         assert [lines.size for lines in blocks] == [9_000] * 10
         assert sum(map(len, blocks)) == 10_000
 
+    @pytest.mark.parametrize(("rows", "sizes"), [(999, [999]), (1000, [1000]), (1400, [1400]), (3300, [1100] * 3), (4600, [920] * 5)])
+    def test_blocks_of_a_file_are_equal(self, tmp_path: Path, rows: int, sizes: list[int]) -> None:
+        path = tmp_path / "x.ndjson"
+        path.write_bytes(b"12345678\n" * rows)
+        for source in (path, pa.OSFile(str(path))):
+            assert [len(lines) for lines in read_ndjson(source, block_bytes=9_000)] == sizes
+        assert [len(lines) for lines in read_ndjson(path, block_bytes=9_000, part=(0, 9 * rows)) if len(lines)] == sizes
+
     def test_a_byte_order_mark_is_left_to_the_parser(self) -> None:
         (lines,) = read_ndjson(io.BytesIO(b"\xef\xbb\xbf1\n2\n"))
         assert vq.to_json(vq.parse_json(lines.texts)).to_pylist() == ["1", "2"]
