@@ -8,6 +8,7 @@ canonical extension name in its metadata (`variant_field`), so that other Arrow 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -215,8 +216,9 @@ def list_elements(lists: pa.Array) -> pa.Array:
     return lists.values.slice(first, last - first)
 
 
+@functools.lru_cache(64)
 def nothing(rows: int) -> Flat:
-    """So many nulls, which take no memory."""
+    """So many nulls, which take no memory and cannot be written to."""
     return Flat(_NO_BYTES, np.broadcast_to(np.int64(0), rows + 1), np.broadcast_to(np.uint8(0), rows))
 
 

@@ -13,8 +13,9 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from varquet import kernels
 from varquet.columns.arrow import Bytes, Flat, Ints, binary_array, bitmap, flatten, integers_of, plain, validity_of
-from varquet.errors import InvalidVariantError
+from varquet.errors import InvalidVariantError, UnsupportedTypeError
 from varquet.layouts.parts import Part, walk
 from varquet.schema import Kind, ShreddingSchema
 
@@ -138,8 +139,10 @@ def from_nested(
                     waiting.append((child, child_group, there))
             case Kind.ARRAY:
                 part.offsets, elements = _elements(typed)
-                part.element = Part(_given(part.schema.element), np.repeat(part.rows, np.diff(part.offsets)))
-                reached = np.repeat(part.present, np.diff(part.offsets))
+                element_rows, reached = np.empty(len(elements), np.int64), np.empty(len(elements), np.uint8)
+                if kernels.unshred.repeat_lists(part.offsets, part.rows, part.present, element_rows, reached) != len(elements):
+                    raise UnsupportedTypeError("expected lists with offsets that ascend, got others", hint="pyarrow's validate says where")
+                part.element = Part(_given(part.schema.element), element_rows)
                 waiting.append((part.element, elements, reached & validity_of(elements)))
     return root
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from kernel_builds import BUILDS, using
 from variant_columns import column_of, rows_of
 
 import varquet as vq
-from varquet.errors import InvalidVariantError
+from varquet.errors import InvalidVariantError, UnsupportedTypeError
 from varquet.variant import encode
 from varquet.variant.model import NULL
 
@@ -146,3 +147,13 @@ def test_a_string_that_is_not_utf8_among_values_for_the_residual(bad: bytes) -> 
     column = column_of([(NO_NAMES, b"\x0c\x01"), (NO_NAMES, bad), (NO_NAMES, b"\x0c\x02")])
     with pytest.raises(InvalidVariantError, match=r"expected a string in UTF-8, got other bytes \(E8, in the value\) - at row 1"):
         vq.shred(column, "string")
+
+
+@pytest.mark.parametrize("offsets", [[0, 3, 1, 2], [0, 1, 9, 2], [0, -1, 1, 2]])
+def test_lists_whose_offsets_do_not_ascend(offsets: list[int]) -> None:
+    element = pa.StructArray.from_arrays([pa.nulls(2, pa.binary()), pa.array([1, 2], pa.int32())], ["value", "typed_value"])
+    places = pa.py_buffer(np.array(offsets, np.int32))
+    lists = pa.ListArray.from_buffers(pa.list_(element.type), 3, [None, places], 0, children=[element])
+    column = pa.StructArray.from_arrays([pa.array([NO_NAMES] * 3), pa.nulls(3, pa.binary()), lists], ["metadata", "value", "typed_value"])
+    with pytest.raises(UnsupportedTypeError, match="expected lists with offsets that ascend, got others"):
+        vq.unshred(column)

@@ -173,6 +173,29 @@ def match_names(
     return row
 
 
+def repeat_lists(list_offsets: InIntsView, rows: InIntsView, present: InBytesView, element_rows: OutIntsView, reached: OutBytesView) -> i64:
+    """For each element the row of its list, and whether that list is there; how many there are, or -1 if offsets do not ascend."""
+    k: i64
+    element: i64 = 0
+    lists: i64 = len(rows)
+    room: i64 = len(element_rows)
+    list_offsets_p: InInts = in_ints(list_offsets)
+    rows_p: InInts = in_ints(rows)
+    present_p: InBytes = in_bytes(present)
+    element_rows_p: OutInts = out_ints(element_rows)
+    reached_p: OutBytes = out_bytes(reached)
+    with nogil:
+        for k in range(lists):
+            if list_offsets_p[k] != element or list_offsets_p[k + 1] < element or list_offsets_p[k + 1] > room:
+                element = -1
+                break
+            while element < list_offsets_p[k + 1]:
+                element_rows_p[element] = rows_p[k]
+                reached_p[element] = present_p[k]
+                element += 1
+    return element
+
+
 @kernel
 def copy_residual(value: InBytes, at: i64, end: i64, out: OutBytes, to: i64, out_size: i64, frame: OutInts) -> i64:
     """Copy what stands in a value column, if it is one value as far as its own header tells.
