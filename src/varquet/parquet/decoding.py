@@ -35,6 +35,7 @@ __all__ = ["PageDecoder", "PageRun"]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 _MOST_BYTES: Final = 1 << 28
+_MOST_ENTRIES: Final = 1 << 24
 _KEPT_GROUPS: Final = 8
 
 
@@ -164,6 +165,8 @@ class PageDecoder:
         top = {column.element.name: column for column in root.children}
         try:
             for about in schema:
+                if about.name not in top:
+                    raise NotKnownError
                 self.columns.append(_nodes(top[about.name], about.type, texts))
         except NotKnownError:
             self.is_known = False
@@ -249,11 +252,13 @@ def _read_leaf(leaf: _Leaf, bodies: Bytes, at: int, listed: ListedPages, diction
         dictionaries[leaf.number] = read_dictionary(leaf.type, bodies, start, end, count, encodings[0])
         table, parts, encodings = table[1:], parts[1:], encodings[1:]
     is_repeated = leaf.type.repetition > 0
+    # What a page says of itself need not be true, and memory is taken for it.
+    if listed.rows != rows and (not is_repeated or listed.rows > _MOST_ENTRIES):
+        raise NotKnownError
     if is_repeated and (table[:, pages_kernel.PAGE_REPETITIONS] != RLE).any():
         raise NotKnownError
     decoded = decode_leaf(leaf.type, bodies, parts.ravel(), encodings, dictionaries.get(leaf.number))
-    begun = np.count_nonzero(decoded.repetitions == 0) if is_repeated else listed.rows
-    if begun != rows or (is_repeated and rows and decoded.repetitions[0]):
+    if is_repeated and (np.count_nonzero(decoded.repetitions == 0) != rows or (rows and decoded.repetitions[0])):
         raise NotKnownError
     return _Column(leaf, decoded)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -165,6 +166,8 @@ class PageIndex:
         if not locations or not len(offsets) == len(sizes) == len(begins) == len(locations):
             return None
         if any(not 0 <= offset <= offset + size <= end for offset, size in zip(offsets, sizes, strict=True)):
+            return None
+        if any(one >= next_one for one, next_one in itertools.pairwise(begins)):
             return None
         dictionary = metadata.integer(META_DICTIONARY_PAGE)
         is_before = dictionary is not None and 0 < dictionary < offsets[0]

@@ -187,9 +187,7 @@ class OpenFile:
             yield from self._group_batches(self.file, group, leaves.of_columns(self.physical.names, group), batch_rows)
 
     def _to_put_together(self, batch_rows: int) -> Iterator[tuple[int, Stored]]:
-        """The rows as they are stored, or what reads them, and how many; but for residuals that are empty, and for texts, which stay
-        in their dictionaries.
-        """
+        """How many rows, and these as they are stored, or what reads them: without empty residuals, and with texts in dictionaries."""
         with_maps = {position[0] for position in self.maps}
         variants = [path for position, path in self.paths.items() if position not in self.layouts and position[0] not in with_maps]
         leaves = VariantLeaves(self.footer.schema, self.metadata, variants)
@@ -204,13 +202,15 @@ class OpenFile:
                     yield batch.num_rows, batch
                 continue
             for run in runs:
-                yield run.rows, functools.partial(self._decoded, decoder, file, run)
+                yield run.rows, functools.partial(self._decoded, decoder, run, texts)
 
-    def _decoded(self, decoder: PageDecoder, file: pq.ParquetFile, run: PageRun) -> pa.RecordBatch:
+    def _decoded(self, decoder: PageDecoder, run: PageRun, texts: Sequence[str]) -> pa.RecordBatch:
         """The rows of some pages of a row group."""
         batch = decoder.read(self.handle, run)
         if batch is not None:
             return batch
+        # Other threads may be here, too, each with a file of its own.
+        file = self.parquet_file(more_dictionaries=texts)
         batches = list(self._group_batches(file, run.group, sorted(run.pages.leaves), run.pages.rows))
         return pa.Table.from_batches(batches).slice(run.first_row, run.rows).combine_chunks().to_batches()[0]
 
