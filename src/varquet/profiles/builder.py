@@ -201,13 +201,16 @@ class Builder:
         if not used:
             return
         nodes, names = self.log[0:used:2], self.log[1:used:2]
-        order = np.argsort(nodes, kind="stable")
-        starts = [0, *(np.flatnonzero(np.diff(nodes[order])) + 1).tolist(), len(order)]
+        # Most data has one such object, or none.
+        if (nodes != nodes[0]).any():
+            order = np.argsort(nodes, kind="stable")
+            nodes, names = nodes[order], names[order]
+        starts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), len(nodes)]
         for first, last in itertools.pairwise(starts):
-            node = int(nodes[order[first]])
+            node = int(nodes[first])
             if node not in self.closed:
                 found = self.frequent.setdefault(node, _Frequent())
-                found.add(names[order[first:last]])
+                found.add(names[first:last])
                 found.shorten(self.most_names, self.share * (self.rows - self.nulls))
 
     def _read_firsts(self, part: VariantSlice, first_row: int, before: int) -> None:
@@ -230,9 +233,10 @@ class Builder:
         """What was counted."""
         self._read_log()
         table = self.nodes[: self.count * kernel.NODE].reshape(self.count, kernel.NODE)
-        order, steps = self._in_order(table)
+        counts: Ints = table[:, kernel.TYPES : kernel.SKETCH_AT : kernel.TYPE_SLOTS].sum(axis=1)
+        order, steps = self._in_order(table, np.flatnonzero(counts))
         numbers = np.empty((len(order), WIDTH), np.int64)
-        numbers[:, COUNT] = self._counts(table)[order]
+        numbers[:, COUNT] = counts[order]
         numbers[:, 1:] = table[np.array(order, np.int64)[:, None], KERNEL_COLUMNS]
         # Of several names together it is not known how many rows have one of them, see `folded`.
         others = table[order, kernel.NAME] == tree.NAME_OTHERS
@@ -253,15 +257,8 @@ class Builder:
         examples = {(place[node], TYPE_NAMES[kind]): example for (node, kind), example in self.examples.items() if node in place}
         return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples)
 
-    @staticmethod
-    def _counts(table: Ints) -> Ints:
-        """How many values each node has."""
-        counts: Ints = table[:, kernel.TYPES : kernel.SKETCH_AT : kernel.TYPE_SLOTS].sum(axis=1)
-        return counts
-
-    def _in_order(self, table: Ints) -> tuple[list[int], list[Steps]]:
-        """Which of the nodes were seen and their paths, in the order of the paths."""
-        seen = np.flatnonzero(self._counts(table))
+    def _in_order(self, table: Ints, seen: Ints) -> tuple[list[int], list[Steps]]:
+        """The nodes that were seen and their paths, in the order of the paths."""
         numbers = table[seen, kernel.NAME]
         # Those that have no name get the empty one, which is number 0.
         names = self.names.some(np.maximum(numbers, 0))

@@ -34,12 +34,16 @@ def folded(profile: Profile, most_names: int) -> Profile:
             gone_paths.add(steps)
         else:
             kept.append(steps)
-    made = sorted({*kept, *((*above, OTHERS) for above, gone in others.items() if gone)}, key=sort_key)
+    made = kept
+    # Most of those that come are there already: others were counted together before.
+    new = {(*above, OTHERS) for above, gone in others.items() if gone}.difference(kept)
+    if new:
+        made = sorted({*kept, *new}, key=sort_key)
     target = {steps: k for k, steps in enumerate(made)}
     numbers, sketches = nothing(len(made)), np.zeros((len(made), profile.sketches.shape[1]), np.uint8)
     at = np.array([target[steps] for steps in kept], np.int64)
     source = np.array([place[steps] for steps in kept], np.int64)
-    add(numbers, at, profile.numbers[source])
+    numbers[at] = profile.numbers[source]
     sketches[at] = profile.sketches[source]
     for above, gone in others.items():
         if gone:
