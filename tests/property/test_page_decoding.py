@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,8 +20,9 @@ from varquet.parquet import group_encoding
 from varquet.parquet.decoding import PageDecoder
 from varquet.parquet.encodings import Encodings, choose_encodings
 from varquet.parquet.files import DataFile
+from varquet.parquet.footer_fields import PLAIN
 from varquet.parquet.group_encoding import GroupEncoder
-from varquet.parquet.leaf_values import LeafType, NotKnownError
+from varquet.parquet.leaf_values import LeafType, NotKnownError, read_dictionary
 from varquet.parquet.levels import leaf_places, places
 from varquet.schema.parquet_form import any_depth
 
@@ -289,3 +291,13 @@ def test_very_deep_columns_are_left_to_pyarrow(tmp_path: Path) -> None:
     pq.write_table(pa.table({"deep": pa.nulls(3, kind)}), path, write_page_index=True, store_schema=False)
     assert len(leaf_places(places(DataFile(str(path)).kept().footer.schema))) == 1
     assert decoded(path, 3, [], set()) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "physical", "count"), [(pa.string(), "BYTE_ARRAY", 1 << 31), (pa.int64(), "INT64", 3), (pa.bool_(), "BOOLEAN", 1)]
+)
+def test_dictionaries_that_cannot_be_so_large(kind: pa.DataType, physical: str, count: int) -> None:
+    """No memory is taken for entries that are not there; booleans have no dictionary."""
+    octets = np.zeros(32, np.uint8)
+    with pytest.raises(NotKnownError):
+        read_dictionary(LeafType(kind, physical, 1, 0, 0, False), octets, 0, 16, count, PLAIN)

@@ -111,17 +111,16 @@ class Dictionary:
 def read_dictionary(leaf: LeafType, octets: Bytes, start: int, end: int, count: int, encoding: int) -> Dictionary:
     """A dictionary of so many entries out of a page that is no longer compressed."""
     # Writers of old call that by the name of what refers to it.
-    if encoding not in (PLAIN, PLAIN_DICTIONARY):
+    if encoding not in (PLAIN, PLAIN_DICTIONARY) or leaf.physical == "BOOLEAN":
+        raise NotKnownError
+    # A text has a length before it.
+    width = leaf.length if leaf.is_fixed else 4 if leaf.is_text else np.dtype(_STORED[leaf.physical]).itemsize
+    if count * width > end - start:
         raise NotKnownError
     if leaf.is_fixed:
-        if count * leaf.length > end - start:
-            raise NotKnownError
         return Dictionary(_NO_INTS, _NO_BYTES, _fixed(leaf, octets[start : start + count * leaf.length]), 0)
     if not leaf.is_text:
-        stored = np.dtype(_STORED[leaf.physical])
-        if count * stored.itemsize > end - start:
-            raise NotKnownError
-        entries = octets[start : start + count * stored.itemsize].view(f"i{stored.itemsize}")
+        entries = octets[start : start + count * width].view(f"i{width}")
         return Dictionary(entries.astype(np.int64), _NO_BYTES, None, 0)
     offsets: Ints = np.empty(count + 1, np.int64)
     texts = np.empty(end - start, np.uint8)
@@ -179,7 +178,8 @@ def decode_leaf(leaf: LeafType, octets: Bytes, parts: Ints, encodings: Sequence[
     width = int(about[kernel.ABOUT_OUT])
     room = pa.allocate_buffer((entries + 2) * (4 if width == kernel.OUT_TEXTS else width))
     about[kernel.ABOUT_ENTRIES] = 0 if dictionary is None else len(dictionary)
-    definitions, picked = np.empty(entries, np.uint8), np.empty(entries, np.uint8)
+    definitions = np.empty(entries, np.uint8) if leaf.definition else np.zeros(entries, np.uint8)
+    picked = np.empty(entries, np.uint8)
     repetitions = np.empty(entries if leaf.repetition else 0, np.uint8)
     bits = np.empty((entries + 7) // 8, np.uint8)
     scratch: Ints = np.empty(unpacking.SCRATCH, np.int64)

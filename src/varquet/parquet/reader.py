@@ -192,12 +192,13 @@ class OpenFile:
         variants = [path for position, path in self.paths.items() if position not in self.layouts and position[0] not in with_maps]
         leaves = VariantLeaves(self.footer.schema, self.metadata, variants)
         texts = leaves.repeating_texts()
-        file = self.parquet_file(more_dictionaries=texts) if texts else self.file
         decoder = PageDecoder(leaves.root, self.physical, leaves.repeating)
-        for group in range(file.num_row_groups):
+        file: pq.ParquetFile | None = None
+        for group in range(self.metadata.num_row_groups):
             wanted = leaves.of_columns(self.physical.names, group)
             runs = decoder.runs(self.handle, self.kept.pages, group, wanted, batch_rows)
             if runs is None:
+                file = file or (self.parquet_file(more_dictionaries=texts) if texts else self.file)
                 for batch in self._group_batches(file, group, wanted, batch_rows):
                     yield batch.num_rows, batch
                 continue

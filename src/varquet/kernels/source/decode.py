@@ -269,8 +269,8 @@ def decode_leaf(
     for each instance, or texts, whose bytes come to `texts` and of which `out` has the offsets in 4 bytes each. A dictionary has its
     numbers in `entry_numbers`, or the offsets of its texts in `entries`; of those of ABOUT_OUT 4 that are texts the indexes are kept.
 
-    There is room for all entries, in `numbers` and `out` for two more. The number of values is in scratch[AT_HELD], that of the bytes of
-    texts in scratch[AT_SIZE].
+    There is room for all entries, in `numbers` and `out` for two more; a column without definition levels has zeros there before. The
+    number of values is in scratch[AT_HELD], that of the bytes of texts in scratch[AT_SIZE].
     """
     page: i64
     part: i64
@@ -308,16 +308,12 @@ def decode_leaf(
                 held = split_page(
                     data, parts_p, part, about_p[ABOUT_REPETITION], about_p[ABOUT_REPETITION_BITS], repetitions_p, before, scratch_p
                 )
+            # What repeats has definition levels, too.
             if held >= 0 and most > 0:
                 held = split_page(data, parts_p, part, most, about_p[ABOUT_DEFINITION_BITS], definitions_p, before, scratch_p)
-            else:
-                for k in range(before, before + parts_p[part + PART_ENTRIES]):
-                    definitions_p[k] = 0
             if held < 0:
                 before = -1
                 break
-            if most == 0:
-                held = parts_p[part + PART_ENTRIES]
             parts_p[part + PART_VALUES] = held
             before += parts_p[part + PART_ENTRIES]
             start = parts_p[part + PART_START]
