@@ -141,6 +141,8 @@ class LeafColumn:
 
     entries: Entries
     pieces: Sequence[pa.Array]
+    is_empty: bool
+    """Whether there is nothing but nulls; then its pieces are not there."""
 
     @property
     def nbytes(self) -> int:
@@ -186,6 +188,7 @@ def leaf_columns(column: pa.ChunkedArray, nullable: bool) -> Iterator[LeafColumn
         kind = pieces[0].type
         if pa.types.is_dictionary(kind) and any(piece.dictionary.null_count for piece in pieces):
             pieces, kind = [piece.dictionary_decode() for piece in pieces], kind.value_type
+        is_empty = False
         if nullable:
             is_empty = not pa.types.is_nested(kind) and all(piece.null_count == len(piece) for piece in pieces)
             entries = entries.nulls() if is_empty else entries.nullable(pieces)
@@ -202,7 +205,7 @@ def leaf_columns(column: pa.ChunkedArray, nullable: bool) -> Iterator[LeafColumn
             below, chosen = entries.repeated(integers_of(array.offsets).astype(np.int64))
             waiting.append(([_reached(array, chosen)], kind.value_field.nullable, below))
         else:
-            yield LeafColumn(entries, pieces)
+            yield LeafColumn(entries, [pieces[0].slice(0, 0)] if is_empty else pieces, is_empty)
 
 
 def _reached(lists: pa.Array, chosen: Ints | None) -> pa.Array:

@@ -23,7 +23,7 @@ from varquet.kernels.source import pages as kernel
 from varquet.parquet.bodies import Bodies, encode_values, has_known_values
 from varquet.parquet.elements import PHYSICAL
 from varquet.parquet.encodings import Encodings
-from varquet.parquet.entries import LeafColumn, is_known, leaf_columns
+from varquet.parquet.entries import LeafColumn, PackedLevels, is_known, leaf_columns
 from varquet.parquet.footer import Footer
 from varquet.parquet.footer_fields import (
     CHUNK_COLUMN_INDEX,
@@ -189,32 +189,41 @@ class GroupEncoder:
         assert [(leaf.definition, leaf.repetition) for leaf in leaves] == [(one.entries.level, one.entries.repetitions) for one in columns]
         dictionary = frozenset(encodings.dictionary)
         made: list[_Chunk] = []
+        shared: dict[tuple[object, ...], list[_Page]] = {}
         for leaf, column, size in zip(leaves, columns, sizes, strict=True):
             encoding = "dictionary" if leaf.name in dictionary else encodings.others.get(leaf.name, "PLAIN")
-            made.append(self._chunk(leaf, column, _page_rows(table.num_rows, size), encoding))
+            made.append(self._chunk(leaf, column, _page_rows(table.num_rows, size), encoding, shared))
         return made
 
-    def _chunk(self, leaf: _Leaf, column: LeafColumn, row_firsts: Ints, encoding: str) -> _Chunk:
+    def _chunk(
+        self, leaf: _Leaf, column: LeafColumn, row_firsts: Ints, encoding: str, shared: dict[tuple[object, ...], list[_Page]]
+    ) -> _Chunk:
+        """A leaf as a column chunk; those that are empty put their pages to `shared`, or take them from there."""
         entries = column.entries
-        here = entries.here()
         firsts = value_firsts = entries.firsts(row_firsts)
         held = None
-        if not here.all():
+        if column.is_empty:
+            value_firsts = np.zeros_like(firsts)
+        elif not (here := entries.here()).all():
             held = here if entries.holders is None else here[entries.holders]
             counts = [np.count_nonzero(here[first:last]) for first, last in itertools.pairwise(firsts.tolist())]
             value_firsts = np.cumsum([0, *counts])
         bodies = encode_values(column.pieces, held, value_firsts, leaf.width, encoding)
-        levels = []
+        levels: list[PackedLevels] = []
         sizes = [(SIZES_TEXT_BYTES, I64, integer(bodies.raw_size))] if bodies.raw_size is not None else []
         if leaf.repetition:
-            repetition = entries.repetition_levels(firsts)
-            levels.append(repetition.pages)
-            sizes.append((SIZES_REPETITION, LIST, integers(repetition.counts)))
+            levels.append(entries.repetition_levels(firsts))
+            sizes.append((SIZES_REPETITION, LIST, integers(levels[-1].counts)))
         if leaf.definition:
-            definition = entries.definition_levels(firsts)
-            levels.append(definition.pages)
-            sizes.append((SIZES_DEFINITION, LIST, integers(definition.counts)))
-        pages = [self._page(*parts) for parts in zip(*levels, bodies.pages, strict=True)]
+            levels.append(entries.definition_levels(firsts))
+            sizes.append((SIZES_DEFINITION, LIST, integers(levels[-1].counts)))
+        # Empty leaves of one group have the same levels, and nothing else.
+        key = (*map(id, levels), bytes(bodies.pages[0])) if column.is_empty else None
+        pages = shared.get(key) if key is not None else None
+        if pages is None:
+            pages = [self._page(*parts) for parts in zip(*(one.pages for one in levels), bodies.pages, strict=True)]
+        if key is not None:
+            shared[key] = pages
         entry_counts = np.diff(firsts).tolist()
         null_counts = (np.diff(firsts) - np.diff(value_firsts)).tolist()
         dictionary = None if bodies.dictionary is None else self._page(bodies.dictionary)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from varquet.columns.arrow import VariantSlice
 from varquet.errors import VarquetError
@@ -16,8 +16,7 @@ _LONGEST: Final = 64
 _CUT: Final = "..."
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Example:
+class Example(NamedTuple):
     """A value and its row: bytes of the encoding, of objects and arrays JSON; empty if it is too long to be shown."""
 
     row: int

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -18,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.ipc
 
+from varquet.columns.arrow import integers_of
 from varquet.errors import VarquetError
 from varquet.kernels.source import _path_facts as kernel
 from varquet.profiles.examples import Conflict, Example
@@ -72,17 +74,23 @@ KERNEL_COLUMNS: Final = [
 ]
 """Where the kernel has them, but for the first, which is the sum of the counts of all types."""
 
-_SMALLEST: Final = np.zeros(WIDTH, bool)
-_SMALLEST[[_SHORTEST, *range(_LOW, _HIGH), *range(_FIRST, WIDTH)]] = True
-_LARGEST: Final = np.zeros(WIDTH, bool)
-_LARGEST[[_LONGEST, _DIGITS, _SCALE, *range(_HIGH, _FIRST)]] = True
-_SUMS: Final = ~(_SMALLEST | _LARGEST)
+_NOTHING_SMALLER: Final = kernel.LARGEST
+_NOTHING_LARGER: Final = -kernel.LARGEST - 1
+_KINDS: Final = (
+    (slice(COUNT, _SHORTEST), np.add, 0),
+    (slice(_SHORTEST, _LONGEST), np.minimum, _NOTHING_SMALLER),
+    (slice(_LONGEST, _TYPES), np.maximum, _NOTHING_LARGER),
+    (slice(_TYPES, _LOW), np.add, 0),
+    (slice(_LOW, _HIGH), np.minimum, _NOTHING_SMALLER),
+    (slice(_HIGH, _FIRST), np.maximum, _NOTHING_LARGER),
+    (slice(_FIRST, WIDTH), np.minimum, _NOTHING_SMALLER),
+)
+"""Stretches of these numbers, what makes one of two of them, and what changes nothing then."""
 
 SHARE: Final = 0.01
 """What share of the rows makes a name frequent, where an object has too many of them."""
 
 _EXAMPLES: Final = pa.map_(pa.string(), pa.struct({"row": pa.int64(), "octets": pa.binary()}))
-_NOTHING_SMALLER: Final = kernel.LARGEST
 _VERSION: Final = 2
 
 
@@ -321,24 +329,28 @@ class Profile:
         if about["version"] != _VERSION:
             raise VarquetError(f"expected a profile of version {_VERSION}, got {about['version']}", hint="profile the data again")
         count = len(table)
-        numbers = np.array(table["numbers"].combine_chunks().flatten(), np.int64).reshape(count, WIDTH)
-        sketches = np.frombuffer(b"".join(table["sketch"].to_pylist()), np.uint8).reshape(count, kernel.SKETCH)
-        paths = tuple(_steps(json.loads(text)) for text in table["path"].to_pylist())
+        numbers = integers_of(table["numbers"].combine_chunks().flatten()).reshape(count, WIDTH)
+        sketches = np.frombuffer(table["sketch"].combine_chunks().buffers()[1] or b"", np.uint8)[: count * kernel.SKETCH]
+        paths = tuple(map(_steps, json.loads(f"[{','.join(table['path'].to_pylist())}]")))
         return cls(
             about["rows"],
             about["nulls"],
             paths,
             numbers,
-            sketches,
+            sketches.reshape(count, kernel.SKETCH),
             {_steps(plain): frozenset(names) for plain, names in about["closed"]},
             about["is_exact"],
             about["share"],
-            {
-                (steps, name): Example(example["row"], example["octets"])
-                for steps, examples in zip(paths, table["examples"].to_pylist(), strict=True)
-                for name, example in examples
-            },
+            _examples(paths, table["examples"].combine_chunks()),
         )
+
+
+def _examples(paths: Sequence[Steps], maps: pa.MapArray) -> dict[tuple[Steps, str], Example]:
+    """The examples of each path; one by one, Arrow would take ten times as long to make objects of them."""
+    counts = np.diff(integers_of(maps.offsets)).tolist()
+    each = itertools.chain.from_iterable(map(itertools.repeat, paths, counts))
+    rows, octets = (maps.items.field(k).to_pylist() for k in range(2))
+    return dict(zip(zip(each, maps.keys.to_pylist(), strict=True), map(Example, rows, octets), strict=True))
 
 
 def empty() -> Profile:
@@ -358,7 +370,9 @@ def merge(profiles: Iterable[Profile]) -> Profile:
     examples: dict[tuple[Steps, str], Example] = {}
     for part in parts:
         for about, example in part.examples.items():
-            examples[about] = min(example, examples.get(about, example))
+            known = examples.setdefault(about, example)
+            if known is not example and example < known:
+                examples[about] = example
         at = np.array([place[steps] for steps in part.paths], np.int64)
         add(numbers, at, part.numbers)
         sketches[at] = np.maximum(sketches[at], part.sketches)
@@ -380,31 +394,28 @@ def merge(profiles: Iterable[Profile]) -> Profile:
 
 def nothing(paths: int) -> Ints:
     """Numbers to which others can be added."""
-    numbers = np.zeros((paths, WIDTH), np.int64)
-    numbers[:, _SMALLEST] = _NOTHING_SMALLER
-    numbers[:, _LARGEST] = -_NOTHING_SMALLER - 1
+    numbers = np.empty((paths, WIDTH), np.int64)
+    for kind, _, without in _KINDS:
+        numbers[:, kind] = without
     return numbers
 
 
 def add(numbers: Ints, at: Ints, others: Ints) -> None:
     """Take the numbers of other rows of the same paths, each path once, into these."""
-    numbers[np.ix_(at, _SUMS)] += others[:, _SUMS]
-    numbers[np.ix_(at, _SMALLEST)] = np.minimum(numbers[np.ix_(at, _SMALLEST)], others[:, _SMALLEST])
-    numbers[np.ix_(at, _LARGEST)] = np.maximum(numbers[np.ix_(at, _LARGEST)], others[:, _LARGEST])
+    chosen = numbers[at]
+    for kind, combine, _ in _KINDS:
+        combine(chosen[:, kind], others[:, kind], out=chosen[:, kind])
+    numbers[at] = chosen
 
 
 def together(numbers: Ints) -> Ints:
     """One row of numbers for several."""
-    made: Ints = np.where(_SMALLEST, numbers.min(axis=0), np.where(_LARGEST, numbers.max(axis=0), numbers.sum(axis=0)))
-    return made[np.newaxis]
+    return np.concatenate([combine.reduce(numbers[:, kind], axis=0) for kind, combine, _ in _KINDS])[np.newaxis]
 
 
-def sort_key(steps: Steps) -> list[tuple[int, bytes]]:
-    """Names by their bytes, before them elements, behind them all others."""
-    return [
-        (2, b"") if isinstance(step, _Others) else (1, step.encode("utf-8", "surrogatepass")) if isinstance(step, str) else (0, b"")
-        for step in steps
-    ]
+def sort_key(steps: Steps) -> tuple[str, ...]:
+    """Names by their bytes, which is the order of their characters, before them elements, behind them all others."""
+    return tuple(["1" + step if isinstance(step, str) else "2" if isinstance(step, _Others) else "0" for step in steps])
 
 
 def _plain(steps: Steps) -> list[Any]:
@@ -413,4 +424,6 @@ def _plain(steps: Steps) -> list[Any]:
 
 
 def _steps(plain: list[Any]) -> Steps:
+    if not (0 in plain or 1 in plain):
+        return tuple(plain)
     return tuple(step if isinstance(step, str) else OTHERS if step == 1 else ELEMENT for step in plain)
