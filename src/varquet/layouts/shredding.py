@@ -66,7 +66,7 @@ def shred(
     """
     schema = ShreddingSchema.parse(schema) if isinstance(schema, str) else schema
     form = _layout(layout)
-    names = name_table(schema)
+    kind, names = _shredded(schema, form.NAME, shared_metadata)
     count = thread_count(threads)
     rows_before = 0
 
@@ -85,7 +85,13 @@ def shred(
         tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=count)
         return list(in_order(shred_slice, list(tasks) or [(0, 0)], count))
 
-    return map_chunks(column, shred_chunk, form.physical(schema, shared_metadata=shared_metadata))
+    return map_chunks(column, shred_chunk, kind)
+
+
+@functools.lru_cache(maxsize=64)
+def _shredded(schema: ShreddingSchema, layout: str, shared_metadata: bool) -> tuple[pa.DataType, NameTable]:
+    """The type of a column that is shredded by a schema, and all names in it; one column comes in many batches."""
+    return LAYOUTS[layout].physical(schema, shared_metadata=shared_metadata), name_table(schema)
 
 
 def shredded_type(schema: ShreddingSchema, *, layout: LayoutName = "parquet", shared_metadata: bool = False) -> pa.DataType:
