@@ -14,10 +14,11 @@ from strategies import encodings, nodes
 from variant_columns import column_of
 
 import varquet as vq
+import varquet.profiles.builder
 from varquet.profiles.builder import Builder
 from varquet.profiles.facts import OTHERS, Profile, merge
 from varquet.profiles.folding import folded
-from varquet.profiles.profiling import profile
+from varquet.profiles.profiling import Counting, profile
 from varquet.variant import encode
 from varquet.variant import parse_json as reference_parse_json
 from varquet.variant.model import Node
@@ -70,8 +71,10 @@ def _with_data_for_names(rows: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("most_names", [1, 50, 1000, 100_000])
-def test_names_that_are_data(most_names: int) -> None:
-    """Whatever the order, the parts and the threads: the same names are kept, and counted exactly."""
+@pytest.mark.parametrize("remembered", [2, 1 << 17])
+def test_names_that_are_data(most_names: int, remembered: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the order, the parts, the threads, and when names are forgotten: the same ones are kept, and counted exactly."""
+    monkeypatch.setattr(varquet.profiles.builder, "_MANY_NAMES", remembered)
     texts = _with_data_for_names(4000, 1)
     by_hand = count_by_hand([reference_parse_json(text) for text in texts])
     whole = profile(vq.parse_json(pa.array(texts)), most_names=most_names)
@@ -93,6 +96,23 @@ def test_names_that_are_data(most_names: int) -> None:
         assert len(whole.closed[("map",)]) == 2
     else:
         assert not whole.closed
+
+
+def test_names_without_end_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of names that are data is bounded by what is of use, however many there are."""
+    monkeypatch.setattr(varquet.profiles.builder, "_MANY_NAMES", 1000)
+    counting = Counting(most_names=20)
+    known: list[int] = []
+    for first in range(0, 40_000, 500):
+        texts = [f'{{"m": {{"a{n}": 1, "b": {n}, "c": {{"d{n % 7}": null}}}}}}' for n in range(first, first + 500)]
+        counting.add(vq.parse_json(pa.array(texts), shared_metadata=True))
+        known.append(len(counting.builder.names))
+    # Behind a batch there are no more than the limit; names that may be frequent are at most twice what the share allows.
+    assert max(known) <= 1000 + 500
+    assert min(known[40:]) < 300
+    found = counting.profile()
+    assert (found["$.m.b"].rows, found["$.m.*"].count, found["$.m.b"].integer_range) == (40_000, 40_000 - 18, (0, 39_999))
+    assert [found[f"$.m.c.d{k}"].rows for k in range(7)] == [len(range(k, 40_000, 7)) for k in range(7)]
 
 
 def test_parts_apart_take_a_second_pass() -> None:

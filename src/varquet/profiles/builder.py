@@ -29,6 +29,9 @@ __all__ = ["Builder"]
 
 # Paths are followed so deep: no policy looks deeper than 50.
 MOST_DEPTH: Final = 100
+# As soon as so many names are known, and four times as many as are of use, those that are of none are forgotten.
+_MANY_NAMES: Final = 1 << 17
+_USELESS: Final = 4
 
 
 def _tables() -> Ints:
@@ -68,6 +71,7 @@ class Builder:
         self.rows = 0
         self.nulls = 0
         self.names = NameBuffers()
+        self.many_names = _MANY_NAMES
         # Memory that is not used is not taken.
         self.nodes: Ints = aligned_zeros(4096 * kernel.NODE)
         self.table: Ints = np.zeros(8192 * tree.CHILD, np.int64)
@@ -141,12 +145,35 @@ class Builder:
                 break
         raise_first(status, first_row)
         self._read_firsts(part, first_row, before)
+        if len(self.names) > self.many_names:
+            self._forget_names()
+
+    def _forget_names(self) -> None:
+        """Keep the names of nodes, and those that may be frequent: where names are data, there is no end of others."""
+        self._read_log()
+        named = self.nodes[: self.count * kernel.NODE].reshape(self.count, kernel.NODE)[:, kernel.NAME]
+        has_name = named > 0
+        kept = np.unique(np.concatenate([named[has_name], *(found.names for found in self.frequent.values())]))
+        octets = self.names.some(kept)
+        self.names.clear()
+        moved: Ints = np.zeros(int(kept[-1]) + 1, np.int64)
+        moved[kept] = self._interned(octets)
+        named[has_name] = moved[named[has_name]]
+        for found in self.frequent.values():
+            found.names = moved[found.names]
+        self._find_children()
+        self.many_names = max(_MANY_NAMES, _USELESS * len(kept))
 
     def _grow(self) -> None:
         nodes = aligned_zeros(2 * len(self.nodes))
         nodes[: len(self.nodes)] = self.nodes
         self.nodes = nodes
-        self.table = np.zeros(2 * len(self.table), np.int64)
+        self.table = np.empty(2 * len(self.table), np.int64)
+        self._find_children()
+
+    def _find_children(self) -> None:
+        """Enter all nodes into the table that finds them."""
+        self.table[:] = 0
         kernels.profile.insert_nodes(self.nodes, self.table, int(self.progress[tree.AT_NODES]))
 
     def _start_node(self, node: int, parent: int, name: int) -> None:
@@ -168,8 +195,7 @@ class Builder:
                 self._child(made, node, number)
             self.nodes[node + kernel.CHILDREN] = kernel.LARGEST // 2
             self.closed[node] = names
-        self.table[:] = 0
-        kernels.profile.insert_nodes(self.nodes, self.table, int(self.progress[tree.AT_NODES]))
+        self._find_children()
 
     def _child(self, made: dict[tuple[int, int], int], parent: int, name: int) -> int:
         """The node of a name, or of elements, below another."""
@@ -187,12 +213,14 @@ class Builder:
 
     def _numbers(self, names: Sequence[str]) -> list[int]:
         """The numbers of names, interned if they are new."""
-        octets = [name.encode("utf-8", "surrogatepass") for name in names]
+        return self._interned([name.encode("utf-8", "surrogatepass") for name in names])
+
+    def _interned(self, octets: Sequence[bytes]) -> list[int]:
         offsets = np.concatenate([[0], np.cumsum([len(each) for each in octets])]).astype("<u4")
         metadata = np.frombuffer(b"\xc1" + len(octets).to_bytes(4, "little") + offsets.tobytes() + b"".join(octets), np.uint8)
         whole = Spans(metadata, np.zeros(1, np.int64), np.array([len(metadata)], np.int64), np.ones(1, np.uint8))
         found = collect_names(whole, self.names, np.zeros(1, np.int64))
-        return [int(number) for number in found.names[: len(octets)]]
+        return found.names[: len(octets)].tolist()
 
     def _read_log(self) -> None:
         """Note the names that were not counted one by one."""
