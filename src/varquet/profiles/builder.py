@@ -220,7 +220,8 @@ class Builder:
         metadata = np.frombuffer(b"\xc1" + len(octets).to_bytes(4, "little") + offsets.tobytes() + b"".join(octets), np.uint8)
         whole = Spans(metadata, np.zeros(1, np.int64), np.array([len(metadata)], np.int64), np.ones(1, np.uint8))
         found = collect_names(whole, self.names, np.zeros(1, np.int64))
-        return found.names[: len(octets)].tolist()
+        numbers: list[int] = found.names[: len(octets)].tolist()
+        return numbers
 
     def _read_log(self) -> None:
         """Note the names that were not counted one by one."""
