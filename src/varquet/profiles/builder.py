@@ -248,15 +248,18 @@ class Builder:
         self.progress[tree.AT_EXAMPLES] = 0
         if not used:
             return
-        counts = self.nodes.reshape(-1, kernel.NODE)[: self.count, kernel.TYPES : kernel.SKETCH_AT : kernel.TYPE_SLOTS]
-        is_mixed = (np.count_nonzero(counts[:, 1:], axis=1) > 1).tolist()
         for node, kind, row, at, size in self.firsts[:used].reshape(-1, tree.EXAMPLE_SLOTS).tolist():
             if kind < kernel.TYPE_OBJECT:
                 octets = scalar_example(part, before + at, size)
             else:
                 # Writing JSON takes a while: it is done where there is something that it stands against.
-                octets = container_example(part, row, before + at, size) if is_mixed[node // kernel.NODE] else b""
+                octets = container_example(part, row, before + at, size) if self._is_mixed(node) else b""
             self.examples[node, kind] = Example(first_row + row, octets)
+
+    def _is_mixed(self, node: int) -> bool:
+        """Whether there are values of several types at a node, nulls apart."""
+        counts = self.nodes[node + kernel.TYPES : node + kernel.SKETCH_AT : kernel.TYPE_SLOTS]
+        return int(np.count_nonzero(counts[1:])) > 1
 
     def profile(self) -> Profile:
         """What was counted."""
@@ -290,12 +293,12 @@ class Builder:
         """The nodes that were seen and their paths, in the order of the paths."""
         numbers = table[seen, kernel.NAME]
         # Those that have no name get the empty one, which is number 0.
-        names = self.names.some(np.maximum(numbers, 0))
+        names = map(_text, self.names.some(np.maximum(numbers, 0)))
         parents = (table[seen, kernel.PARENT] // kernel.NODE).tolist()
-        below: dict[int, list[tuple[int, bytes, int]]] = {}
+        below: dict[int, list[tuple[int, str, int]]] = {}
         for node, parent, number, name in zip(seen.tolist(), parents, numbers.tolist(), names, strict=True):
             if node:
-                rank = 0 if number == tree.NAME_ELEMENT else 2 if number == tree.NAME_OTHERS else 1
+                rank = 1 if number > 0 else 0 if number == tree.NAME_ELEMENT else 2
                 below.setdefault(parent, []).append((rank, name, node))
         order: list[int] = []
         steps: list[Steps] = []
@@ -305,8 +308,9 @@ class Builder:
             order.append(node)
             steps.append(path)
             if node in below:
-                for rank, name, child in sorted(below[node], reverse=True):
-                    waiting.append((child, (*path, ELEMENT if rank == 0 else OTHERS if rank == 2 else _text(name))))
+                # The order of characters is that of the bytes of UTF-8.
+                children = sorted(below[node], reverse=True)
+                waiting += [(child, (*path, name if rank == 1 else OTHERS if rank else ELEMENT)) for rank, name, child in children]
         return order, steps
 
     def _name(self, number: int) -> str:
