@@ -231,7 +231,7 @@ class Builder:
             return
         nodes, names = self.log[0:used:2], self.log[1:used:2]
         # Most data has one such object, or none.
-        if (nodes != nodes[0]).any():
+        if nodes.min() != nodes.max():
             order = np.argsort(nodes, kind="stable")
             nodes, names = nodes[order], names[order]
         starts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), len(nodes)]
@@ -346,19 +346,18 @@ class _Frequent:
     def add(self, names: Ints) -> None:
         """Count names, each as often as it comes."""
         self.seen += len(names)
-        every = np.concatenate([self.names, names])
-        counts = np.concatenate([self.counts, np.ones(len(names), np.int64)])
-        if int(every.max()) < 8 * len(every):
-            place = every
+        most = max(int(names.max()), int(self.names.max(initial=0)))
+        if most < 8 * (len(names) + len(self.names)):
+            counts = np.bincount(names, minlength=most + 1)
+            counts[self.names] += self.counts
+            self.names = np.flatnonzero(counts)
+            self.counts = counts[self.names]
         else:
             # Numbers so far apart would take much room.
-            self.names, place = np.unique(every, return_inverse=True)
-        # What is added up is far less than what a double can count.
-        added = np.bincount(place, counts).astype(np.int64)
-        if place is every:
-            self.names = np.flatnonzero(added)
-            added = added[self.names]
-        self.counts = added
+            self.names, place = np.unique(np.concatenate([self.names, names]), return_inverse=True)
+            counts = np.bincount(place[len(self.counts) :], minlength=len(self.names))
+            counts[place[: len(self.counts)]] += self.counts
+            self.counts = counts
 
     def shorten(self, most: int, least: float) -> None:
         """Keep so many that what is missed stays below half of what matters."""
