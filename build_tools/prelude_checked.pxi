@@ -14,6 +14,9 @@ cdef int store64(unsigned char[::1] data, i64 at, u64 value) except -1 nogil:
 cdef inline void prefetch(const unsigned char[::1] data, i64 at) noexcept nogil:
     pass
 
+cdef inline void prefetch_int(const long long[::1] data, i64 at) noexcept nogil:
+    pass
+
 cdef i64 load_le(const unsigned char[::1] data, i64 at, i64 width) except? -1 nogil:
     cdef i64 value = 0
     cdef i64 k

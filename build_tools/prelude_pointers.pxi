@@ -85,6 +85,9 @@ cdef inline void store64(unsigned char *data, i64 at, u64 value) noexcept nogil:
 cdef inline void prefetch(const unsigned char *data, i64 at) noexcept nogil:
     vq_prefetch(data + at)
 
+cdef inline void prefetch_int(const long long *data, i64 at) noexcept nogil:
+    vq_prefetch(data + at)
+
 cdef inline i64 load_le(const unsigned char *data, i64 at, i64 width) noexcept nogil:
     cdef const unsigned char *p = data + at
     if width == 1:

@@ -95,7 +95,7 @@ def hash_name(name: InBytes, at: i64, length: i64, seed: u64) -> i64:
     return signed(mixed >> 20)
 
 
-@kernel
+@inlined
 def intern_name(
     name: InBytes,
     at: i64,
@@ -110,6 +110,24 @@ def intern_name(
 ) -> i64:
     """The number of a field name, new or known; -1 where it has no room (STATE_NEED says which)."""
     mixed: i64 = hash_name(name, at, length, state[STATE_SEED] & M64)
+    return intern_hashed(name, at, length, mixed, keys, keys_size, info, info_size, table, slots, state)
+
+
+@kernel
+def intern_hashed(
+    name: InBytes,
+    at: i64,
+    length: i64,
+    mixed: i64,
+    keys: OutBytes,
+    keys_size: i64,
+    info: OutInts,
+    info_size: i64,
+    table: OutInts,
+    slots: i64,
+    state: OutInts,
+) -> i64:
+    """What intern_name does, for a name whose hash is known."""
     slot: i64 = mixed & (slots - 1)
     key: i64
     start: i64

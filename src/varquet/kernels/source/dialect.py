@@ -54,6 +54,7 @@ __all__ = [
     "out_ints",
     "plain_blocks",
     "prefetch",
+    "prefetch_int",
     "reversed_bytes",
     "same_bytes",
     "signed",
@@ -115,6 +116,10 @@ def store64(data: Any, at: int, value: int) -> None:
 
 def prefetch(data: Any, at: int) -> None:
     """Let the processor fetch a byte that will be read soon; it need not exist."""
+
+
+def prefetch_int(data: Any, at: int) -> None:
+    """The same for a number."""
 
 
 def load_le(data: Any, at: int, width: int) -> int:

@@ -51,7 +51,9 @@ from varquet.kernels.source._interning import (
     KEY_LENGTH,
     PADDING,
     STATE_NEED,
-    intern_name,
+    STATE_SEED,
+    hash_name,
+    intern_hashed,
     names_size,
     rank_names,
     sort_row_names,
@@ -61,6 +63,7 @@ from varquet.kernels.source._names import compare_names, ids_in_name_order
 from varquet.kernels.source._sorting import sort_ints
 from varquet.kernels.source._tape import KIND_ARRAY, KIND_OBJECT, KIND_RAW, NODE, size_again, write_row
 from varquet.kernels.source.dialect import (
+    M64,
     InBytes,
     InBytesView,
     InInts,
@@ -78,8 +81,10 @@ from varquet.kernels.source.dialect import (
     nogil,
     out_bytes,
     out_ints,
+    prefetch_int,
     same_bytes,
     store_le,
+    u64,
 )
 
 
@@ -110,6 +115,9 @@ def collect_names(
     size: i64
     field: i64
     key: i64
+    hashed: i64
+    out: i64
+    seed: u64
     before: i64 = first - 1
     metadata_p: InBytes = in_bytes(metadata)
     metadata_starts_p: InInts = in_ints(metadata_starts)
@@ -130,6 +138,7 @@ def collect_names(
     state_p: OutInts = out_ints(state)
     with nogil:
         state_p[ROW_NEED] = NEED_NOTHING
+        seed = interned_p[STATE_SEED] & M64
         while row < last:
             found_starts_p[row] = 0
             found_counts_p[row] = 0
@@ -155,26 +164,37 @@ def collect_names(
                         if state_p[ROW_OUT] + state_p[ROW_DICT + DICT_COUNT] > found_size:
                             state_p[ROW_NEED] = NEED_STACK
                             break
+                        # What one name needs from memory is on its way while others are hashed.
+                        out = state_p[ROW_OUT]
                         for field in range(state_p[ROW_DICT + DICT_COUNT]):
                             code = find_name(metadata_p, state_p, field, ROW_NAMES)
                             if code < 0:
                                 break
-                            key = intern_name(
-                                metadata_p,
-                                state_p[ROW_NAMES],
-                                state_p[ROW_NAMES + 1],
-                                keys_p,
-                                keys_size,
-                                info_p,
-                                info_size,
-                                table_p,
-                                slots,
-                                interned_p,
-                            )
-                            if key < 0:
-                                state_p[ROW_NEED] = interned_p[STATE_NEED]
-                                break
-                            found_p[state_p[ROW_OUT] + field] = key
+                            hashed = hash_name(metadata_p, state_p[ROW_NAMES], state_p[ROW_NAMES + 1], seed)
+                            found_p[out + field] = hashed
+                            prefetch_int(table_p, hashed & (slots - 1))
+                        if code == 0:
+                            for field in range(state_p[ROW_DICT + DICT_COUNT]):
+                                prefetch_int(info_p, table_p[found_p[out + field] & (slots - 1)] * KEY)
+                            for field in range(state_p[ROW_DICT + DICT_COUNT]):
+                                find_name(metadata_p, state_p, field, ROW_NAMES)
+                                key = intern_hashed(
+                                    metadata_p,
+                                    state_p[ROW_NAMES],
+                                    state_p[ROW_NAMES + 1],
+                                    found_p[out + field],
+                                    keys_p,
+                                    keys_size,
+                                    info_p,
+                                    info_size,
+                                    table_p,
+                                    slots,
+                                    interned_p,
+                                )
+                                if key < 0:
+                                    state_p[ROW_NEED] = interned_p[STATE_NEED]
+                                    break
+                                found_p[out + field] = key
                         if state_p[ROW_NEED] != NEED_NOTHING:
                             break
                         if code < 0:
