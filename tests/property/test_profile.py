@@ -98,6 +98,27 @@ def test_names_that_are_data(most_names: int, remembered: int, monkeypatch: pyte
         assert not whole.closed
 
 
+def test_names_that_are_data_below_such_names() -> None:
+    """Of a rare name nothing is kept, even if what it holds has too many names itself; a frequent one keeps its others."""
+    choice = random.Random(3)
+    texts = []
+    for row in range(900):
+        items = ",".join(f'"i{k}":{row}' for k in choice.sample(range(60), 4))
+        texts.append(f'{{"m":{{"u{choice.randrange(40)}":{{{items}}}, "usual":{{"k{row}":[{{{items}}}]}}}}}}')
+    whole = profile(vq.parse_json(pa.array(texts)), most_names=6, share=0.2)
+    assert [facts.path for facts in whole] == ["$", "$.m", "$.m.usual", "$.m.usual.*", "$.m.*"]
+    assert set(whole.closed) == {("m",), ("m", "usual")}
+    assert (whole["$.m.*"].count, whole["$.m.usual.*"].count) == (900, 900)
+    for seed in range(4):
+        shuffled = random.Random(seed).sample(texts, len(texts))
+        assert profile(vq.parse_json(pa.array(shuffled)), most_names=6, share=0.2, threads=1 + seed % 2) == whole
+        columns = [vq.parse_json(pa.array(shuffled[first : first + 300])) for first in range(0, 900, 300)]
+        merged = merge(profile(column, most_names=6, share=0.2, candidates={}) for column in columns)
+        while not merged.is_exact:
+            merged = merge(profile(column, most_names=6, share=0.2, candidates=merged.closed) for column in columns)
+        assert folded(merged, 6) == whole
+
+
 def test_names_without_end_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known of names that are data is bounded by what is of use, however many there are."""
     monkeypatch.setattr(varquet.profiles.builder, "_MANY_NAMES", 1000)

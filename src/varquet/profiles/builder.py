@@ -248,9 +248,10 @@ class Builder:
         self.progress[tree.AT_EXAMPLES] = 0
         if not used:
             return
+        values = part.value.data.data
         for node, kind, row, at, size in self.firsts[:used].reshape(-1, tree.EXAMPLE_SLOTS).tolist():
             if kind < kernel.TYPE_OBJECT:
-                octets = scalar_example(part, before + at, size)
+                octets = scalar_example(values, before + at, size)
             else:
                 # Writing JSON takes a while: it is done where there is something that it stands against.
                 octets = container_example(part, row, before + at, size) if self._is_mixed(node) else b""

@@ -46,9 +46,9 @@ class Conflict:
     example: str
 
 
-def scalar_example(part: VariantSlice, at: int, size: int) -> bytes:
+def scalar_example(values: memoryview, at: int, size: int) -> bytes:
     """What an example keeps of the value with `size` bytes from `at` on."""
-    return part.value.data[at : at + min(size, _LONGEST)].tobytes()
+    return bytes(values[at : at + (min(_LONGEST, size))])
 
 
 def container_example(part: VariantSlice, row: int, at: int, size: int) -> bytes:
