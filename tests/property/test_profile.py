@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +19,7 @@ from variant_columns import column_of
 import varquet as vq
 import varquet.profiles.builder
 from varquet.profiles.builder import Builder
-from varquet.profiles.facts import OTHERS, Profile, merge
+from varquet.profiles.facts import OTHERS, Profile, Steps, merge
 from varquet.profiles.folding import folded
 from varquet.profiles.profiling import Counting, profile
 from varquet.variant import encode
@@ -117,6 +120,40 @@ def test_names_that_are_data_below_such_names() -> None:
         while not merged.is_exact:
             merged = merge(profile(column, most_names=6, share=0.2, candidates=merged.closed) for column in columns)
         assert folded(merged, 6) == whole
+
+
+def _tree(choice: random.Random, depth: int) -> Any:
+    if depth == 0 or (kind := choice.random()) < 0.3:
+        return choice.choice([1, "a", None, 2.5])
+    if kind < 0.8:
+        return {f"n{choice.randrange(12)}": _tree(choice, depth - 1) for _ in range(choice.randrange(1, 4))}
+    return [_tree(choice, depth - 1) for _ in range(choice.randrange(0, 3))]
+
+
+def test_too_many_names_anywhere_in_any_parts() -> None:
+    """Parts that cannot look below a name that is rare in them find out together what is below it."""
+    passes = 0
+    for seed in range(200):
+        choice = random.Random(seed)
+        texts = [json.dumps(_tree(choice, 4)) for _ in range(choice.randrange(5, 60))]
+        most_names, share = choice.randrange(1, 6), choice.choice([0.01, 0.05, 0.2, 0.5])
+        whole = profile(vq.parse_json(pa.array(texts)), most_names=most_names, share=share, threads=1)
+        shuffled = choice.sample(texts, len(texts))
+        cuts = [0, *sorted(choice.choices(range(len(texts)), k=3)), len(texts)]
+        columns = [vq.parse_json(pa.array(shuffled[first:last], pa.string())) for first, last in itertools.pairwise(cuts)]
+        assert profile(pa.chunked_array(columns), most_names=most_names, share=share, threads=2) == whole
+        closed: Mapping[Steps, frozenset[str]] = {}
+        while True:
+            parts = [profile(column, most_names=most_names, share=share, candidates=closed) for column in columns]
+            # As on executors, some of them are merged before others are.
+            merged = merge([merge(parts[:2]), Profile.from_bytes(merge(parts[2:]).to_bytes())])
+            passes += 1
+            if merged.is_exact:
+                break
+            closed = merged.closed
+        found = folded(merged, most_names)
+        assert (found, found.closed) == (whole, whole.closed), seed
+    assert 200 < passes < 200 * 8
 
 
 def test_names_without_end_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -287,8 +287,16 @@ class Builder:
             more = {self._name(name) for name in found.at_least(least).tolist()}
             is_exact = is_exact and not more
             closed[place[node]] = frozenset(counted | more)
+        told_apart = {
+            steps[:-1]: self._told_apart(table, k) for k, steps in zip(order, steps, strict=True) if steps and steps[-1] is OTHERS
+        }
         examples = {(place[node], TYPE_NAMES[kind]): example for (node, kind), example in self.examples.items() if node in place}
-        return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples)
+        return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples, told_apart)
+
+    def _told_apart(self, table: Ints, others: int) -> frozenset[str]:
+        """The names that have nodes of their own beside that of all others."""
+        is_beside = (table[:, kernel.PARENT] == table[others, kernel.PARENT]) & (table[:, kernel.NAME] > 0)
+        return frozenset(map(_text, self.names.some(table[is_beside, kernel.NAME])))
 
     def _in_order(self, table: Ints, seen: Ints) -> tuple[list[int], list[Steps]]:
         """The nodes that were seen and their paths, in the order of the paths."""

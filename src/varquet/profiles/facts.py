@@ -91,7 +91,9 @@ SHARE: Final = 0.01
 """What share of the rows makes a name frequent, where an object has too many of them."""
 
 _EXAMPLES: Final = pa.map_(pa.string(), pa.struct({"row": pa.int64(), "octets": pa.binary()}))
-_VERSION: Final = 2
+_VERSION: Final = 3
+_DIGEST: Final = 2
+"""The version of what digests are made of, which files of profiles have nothing to do with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +240,8 @@ class Profile:
     """What share of the rows makes a name of such an object frequent."""
     examples: Mapping[tuple[Steps, str], Example] = field(default_factory=dict)
     """The first value of each type at each path."""
+    told_apart: Mapping[Steps, frozenset[str]] = field(default_factory=dict)
+    """Objects with names that were counted together: those that were not. What is below other names was not looked at."""
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -269,7 +273,7 @@ class Profile:
 
         Row numbers, which depend on where counting began, examples, and the sketches are not in it.
         """
-        said = [_VERSION, self.rows, self.nulls, [_plain(steps) for steps in self.paths]]
+        said = [_DIGEST, self.rows, self.nulls, [_plain(steps) for steps in self.paths]]
         made = hashlib.sha256(json.dumps(said).encode())
         made.update(np.ascontiguousarray(self.numbers[:, :_FIRST], "<i8").tobytes())
         return made.hexdigest()
@@ -310,6 +314,7 @@ class Profile:
             "closed": [[_plain(steps), sorted(names)] for steps, names in self.closed.items()],
             "is_exact": self.is_exact,
             "share": self.share,
+            "told_apart": [[_plain(steps), sorted(names)] for steps, names in self.told_apart.items()],
         }
         table = pa.table(columns, names=["path", "numbers", "sketch", "examples"])
         table = table.replace_schema_metadata({"varquet.profiles": json.dumps(about)})
@@ -342,6 +347,7 @@ class Profile:
             about["is_exact"],
             about["share"],
             _examples(paths, table["examples"].combine_chunks()),
+            {_steps(plain): frozenset(names) for plain, names in about["told_apart"]},
         )
 
 
@@ -353,9 +359,9 @@ def _examples(paths: Sequence[Steps], maps: pa.MapArray) -> dict[tuple[Steps, st
     return dict(zip(zip(each, maps.keys.to_pylist(), strict=True), map(Example, rows, octets), strict=True))
 
 
-def empty() -> Profile:
+def empty(share: float = SHARE) -> Profile:
     """The profile of no rows."""
-    return Profile(0, 0, (), np.zeros((0, WIDTH), np.int64), np.zeros((0, kernel.SKETCH), np.uint8))
+    return Profile(0, 0, (), np.zeros((0, WIDTH), np.int64), np.zeros((0, kernel.SKETCH), np.uint8), share=share)
 
 
 def merge(profiles: Iterable[Profile]) -> Profile:
@@ -385,11 +391,23 @@ def merge(profiles: Iterable[Profile]) -> Profile:
             above = steps[:-1]
             if is_frequent and above in closed and above not in part.closed and steps and isinstance(steps[-1], str):
                 closed[above] |= {steps[-1]}
+    told_apart: dict[Steps, frozenset[str]] = {}
+    for part in parts:
+        for steps, names in part.told_apart.items():
+            told_apart[steps] = told_apart.get(steps, names) & names
+    # An object that some part could not look at has names that are not known yet: they will be, once all parts tell it apart.
+    for steps in [steps for steps in closed if not _was_seen(steps, told_apart)]:
+        del closed[steps]
     # A part that has too many names itself must have counted all of them.
-    is_exact = all(part.is_exact and all(closed[steps] == names for steps, names in part.closed.items()) for part in parts)
+    is_exact = all(part.is_exact and all(closed.get(steps) == names for steps, names in part.closed.items()) for part in parts)
     rows, nulls = sum(part.rows for part in parts), sum(part.nulls for part in parts)
     share = min((part.share for part in parts), default=SHARE)
-    return Profile(rows, nulls, tuple(paths), numbers, sketches, closed, is_exact, share, examples)
+    return Profile(rows, nulls, tuple(paths), numbers, sketches, closed, is_exact, share, examples, told_apart)
+
+
+def _was_seen(steps: Steps, told_apart: Mapping[Steps, frozenset[str]]) -> bool:
+    """Whether no name on the way was counted together with others."""
+    return all(steps[:k] not in told_apart or step in told_apart[steps[:k]] for k, step in enumerate(steps) if isinstance(step, str))
 
 
 def nothing(paths: int) -> Ints:

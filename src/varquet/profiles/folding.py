@@ -56,4 +56,6 @@ def folded(profile: Profile, most_names: int) -> Profile:
             numbers[k, ROWS] = numbers[k, COUNT]
     closed = {above: frozenset(str(steps[-1]) for steps, k in names.get(above, ()) if not is_rare[k]) for above in large}
     examples = {about: example for about, example in profile.examples.items() if about[0] in target}
-    return Profile(profile.rows, profile.nulls, tuple(made), numbers, sketches, closed, profile.is_exact, profile.share, examples)
+    told_apart = {above: names for above, names in closed.items() if (*above, OTHERS) in target}
+    is_exact, share = profile.is_exact, profile.share
+    return Profile(profile.rows, profile.nulls, tuple(made), numbers, sketches, closed, is_exact, share, examples, told_apart)

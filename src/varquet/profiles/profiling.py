@@ -141,6 +141,7 @@ class _Counting:
         self, most_names: int, share: float, sample: float, closed: Mapping[Steps, frozenset[str]], on_rows: Callable[[int], None]
     ) -> None:
         self.make = functools.partial(Builder, most_names, share, closed)
+        self.share = share
         self.sample = sample
         self.on_rows = on_rows
         self.builders: queue.SimpleQueue[Builder] = queue.SimpleQueue()
@@ -153,7 +154,7 @@ class _Counting:
         parts: list[Profile] = []
         while not self.builders.empty():
             parts.append(self.builders.get().profile())
-        return merge(parts) if parts else empty()
+        return merge(parts) if parts else empty(self.share)
 
     def count(self, task: tuple[VariantSlice, int]) -> int:
         part, first = task
