@@ -171,6 +171,9 @@ def test_names_without_end_take_no_more_room(monkeypatch: pytest.MonkeyPatch) ->
     found = counting.profile()
     assert (found["$.m.b"].rows, found["$.m.*"].count, found["$.m.b"].integer_range) == (40_000, 40_000 - 18, (0, 39_999))
     assert [found[f"$.m.c.d{k}"].rows for k in range(7)] == [len(range(k, 40_000, 7)) for k in range(7)]
+    # Where no name is of use, all are forgotten.
+    alone = profile(vq.parse_json(pa.array([f'{{"a{n}": 1}}' for n in range(3000)])), candidates={(): frozenset()})
+    assert [(facts.path, facts.count) for facts in alone] == [("$", 3000), ("$.*", 3000)]
 
 
 def test_parts_apart_take_a_second_pass() -> None:

@@ -156,7 +156,7 @@ class Builder:
         kept = np.unique(np.concatenate([named[has_name], *(found.names for found in self.frequent.values())]))
         octets = self.names.some(kept)
         self.names.clear()
-        moved: Ints = np.zeros(int(kept[-1]) + 1, np.int64)
+        moved: Ints = np.zeros(int(kept.max(initial=0)) + 1, np.int64)
         moved[kept] = self._interned(octets)
         named[has_name] = moved[named[has_name]]
         for found in self.frequent.values():
@@ -287,13 +287,11 @@ class Builder:
             more = {self._name(name) for name in found.at_least(least).tolist()}
             is_exact = is_exact and not more
             closed[place[node]] = frozenset(counted | more)
-        told_apart = {
-            steps[:-1]: self._told_apart(table, k) for k, steps in zip(order, steps, strict=True) if steps and steps[-1] is OTHERS
-        }
+        told_apart = {path[:-1]: self._beside(table, k) for k, path in zip(order, steps, strict=True) if path and path[-1] is OTHERS}
         examples = {(place[node], TYPE_NAMES[kind]): example for (node, kind), example in self.examples.items() if node in place}
         return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples, told_apart)
 
-    def _told_apart(self, table: Ints, others: int) -> frozenset[str]:
+    def _beside(self, table: Ints, others: int) -> frozenset[str]:
         """The names that have nodes of their own beside that of all others."""
         is_beside = (table[:, kernel.PARENT] == table[others, kernel.PARENT]) & (table[:, kernel.NAME] > 0)
         return frozenset(map(_text, self.names.some(table[is_beside, kernel.NAME])))
