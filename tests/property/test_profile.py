@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import random
@@ -21,7 +22,7 @@ import varquet.profiles.builder
 from varquet.profiles.builder import Builder
 from varquet.profiles.facts import OTHERS, Profile, Steps, merge
 from varquet.profiles.folding import folded
-from varquet.profiles.profiling import Counting, profile
+from varquet.profiles.profiling import Counting, profile, profile_parts
 from varquet.variant import encode
 from varquet.variant import parse_json as reference_parse_json
 from varquet.variant.model import Node
@@ -101,6 +102,15 @@ def test_names_that_are_data(most_names: int, remembered: int, monkeypatch: pyte
         assert not whole.closed
 
 
+def _counted(
+    columns: list[pa.Array], passes: list[int], closed: Mapping[Steps, frozenset[str]], *, most_names: int, share: float
+) -> Profile:
+    """One pass over parts: as on executors, some of them are merged before others are."""
+    passes.append(len(columns))
+    parts = [profile(column, most_names=most_names, share=share, candidates=closed) for column in columns]
+    return merge([merge(parts[:2]), Profile.from_bytes(merge(parts[2:]).to_bytes())])
+
+
 def test_names_that_are_data_below_such_names() -> None:
     """Of a rare name nothing is kept, even if what it holds has too many names itself; a frequent one keeps its others."""
     choice = random.Random(3)
@@ -116,10 +126,7 @@ def test_names_that_are_data_below_such_names() -> None:
         shuffled = random.Random(seed).sample(texts, len(texts))
         assert profile(vq.parse_json(pa.array(shuffled)), most_names=6, share=0.2, threads=1 + seed % 2) == whole
         columns = [vq.parse_json(pa.array(shuffled[first : first + 300])) for first in range(0, 900, 300)]
-        merged = merge(profile(column, most_names=6, share=0.2, candidates={}) for column in columns)
-        while not merged.is_exact:
-            merged = merge(profile(column, most_names=6, share=0.2, candidates=merged.closed) for column in columns)
-        assert folded(merged, 6) == whole
+        assert profile_parts(functools.partial(_counted, columns, [], most_names=6, share=0.2), 6) == whole
 
 
 def _tree(choice: random.Random, depth: int) -> Any:
@@ -132,7 +139,7 @@ def _tree(choice: random.Random, depth: int) -> Any:
 
 def test_too_many_names_anywhere_in_any_parts() -> None:
     """Parts that cannot look below a name that is rare in them find out together what is below it."""
-    passes = 0
+    passes: list[int] = []
     for seed in range(200):
         choice = random.Random(seed)
         texts = [json.dumps(_tree(choice, 4)) for _ in range(choice.randrange(5, 60))]
@@ -142,18 +149,9 @@ def test_too_many_names_anywhere_in_any_parts() -> None:
         cuts = [0, *sorted(choice.choices(range(len(texts)), k=3)), len(texts)]
         columns = [vq.parse_json(pa.array(shuffled[first:last], pa.string())) for first, last in itertools.pairwise(cuts)]
         assert profile(pa.chunked_array(columns), most_names=most_names, share=share, threads=2) == whole
-        closed: Mapping[Steps, frozenset[str]] = {}
-        while True:
-            parts = [profile(column, most_names=most_names, share=share, candidates=closed) for column in columns]
-            # As on executors, some of them are merged before others are.
-            merged = merge([merge(parts[:2]), Profile.from_bytes(merge(parts[2:]).to_bytes())])
-            passes += 1
-            if merged.is_exact:
-                break
-            closed = merged.closed
-        found = folded(merged, most_names)
+        found = profile_parts(functools.partial(_counted, columns, passes, most_names=most_names, share=share), most_names)
         assert (found, found.closed) == (whole, whole.closed), seed
-    assert 200 < passes < 200 * 8
+    assert 200 < len(passes) < 200 * 8
 
 
 def test_names_without_end_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from varquet import kernels
 from varquet.columns.arena import aligned_zeros
@@ -282,19 +283,19 @@ class Builder:
         rows: Ints = np.zeros(self.count, np.int64)
         rows[order] = numbers[:, ROWS]
         for node, found in self.frequent.items():
-            is_counted = (table[:, kernel.PARENT] == node) & (table[:, kernel.NAME] > 0) & (rows >= max(least, 1))
-            counted = {self._name(int(number)) for number in table[is_counted, kernel.NAME]}
+            counted = self._names_below(table, node, rows >= max(least, 1))
             more = {self._name(name) for name in found.at_least(least).tolist()}
             is_exact = is_exact and not more
             closed[place[node]] = frozenset(counted | more)
-        told_apart = {path[:-1]: self._beside(table, k) for k, path in zip(order, steps, strict=True) if path and path[-1] is OTHERS}
+        with_others = table[order, kernel.PARENT][others]
+        told_apart = {place[node]: self._names_below(table, node, True) for node in with_others.tolist()}
         examples = {(place[node], TYPE_NAMES[kind]): example for (node, kind), example in self.examples.items() if node in place}
         return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples, told_apart)
 
-    def _beside(self, table: Ints, others: int) -> frozenset[str]:
-        """The names that have nodes of their own beside that of all others."""
-        is_beside = (table[:, kernel.PARENT] == table[others, kernel.PARENT]) & (table[:, kernel.NAME] > 0)
-        return frozenset(map(_text, self.names.some(table[is_beside, kernel.NAME])))
+    def _names_below(self, table: Ints, node: int, is_asked: npt.NDArray[np.bool_] | bool) -> frozenset[str]:
+        """The names of those children of a node that are asked for, as far as they have any."""
+        is_meant = (table[:, kernel.PARENT] == node) & (table[:, kernel.NAME] > 0) & is_asked
+        return frozenset(map(_text, self.names.some(table[is_meant, kernel.NAME])))
 
     def _in_order(self, table: Ints, seen: Ints) -> tuple[list[int], list[Steps]]:
         """The nodes that were seen and their paths, in the order of the paths."""

@@ -376,8 +376,7 @@ def merge(profiles: Iterable[Profile]) -> Profile:
     examples: dict[tuple[Steps, str], Example] = {}
     for part in parts:
         for about, example in part.examples.items():
-            known = examples.setdefault(about, example)
-            if known is not example and example < known:
+            if example < examples.setdefault(about, example):
                 examples[about] = example
         at = np.array([place[steps] for steps in part.paths], np.int64)
         add(numbers, at, part.numbers)

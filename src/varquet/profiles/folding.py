@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from varquet.profiles.facts import COUNT, OTHERS, ROWS, Profile, Steps, add, nothing, sort_key, together
@@ -56,6 +58,5 @@ def folded(profile: Profile, most_names: int) -> Profile:
             numbers[k, ROWS] = numbers[k, COUNT]
     closed = {above: frozenset(str(steps[-1]) for steps, k in names.get(above, ()) if not is_rare[k]) for above in large}
     examples = {about: example for about, example in profile.examples.items() if about[0] in target}
-    told_apart = {above: names for above, names in closed.items() if (*above, OTHERS) in target}
-    is_exact, share = profile.is_exact, profile.share
-    return Profile(profile.rows, profile.nulls, tuple(made), numbers, sketches, closed, is_exact, share, examples, told_apart)
+    told_apart = {above: kept_names for above, kept_names in closed.items() if (*above, OTHERS) in target}
+    return replace(profile, paths=tuple(made), numbers=numbers, sketches=sketches, closed=closed, examples=examples, told_apart=told_apart)
