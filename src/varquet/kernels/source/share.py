@@ -88,6 +88,57 @@ from varquet.kernels.source.dialect import (
 )
 
 
+@kernel
+def intern_dictionary(
+    metadata: InBytes,
+    keys: OutBytes,
+    keys_size: i64,
+    info: OutInts,
+    info_size: i64,
+    table: OutInts,
+    slots: i64,
+    found: OutInts,
+    interned: OutInts,
+    state: OutInts,
+) -> i64:
+    """Write the numbers of the names of an open dictionary to `found` at ROW_OUT; 0 or minus a code. ROW_NEED is what is too small."""
+    count: i64 = state[ROW_DICT + DICT_COUNT]
+    out: i64 = state[ROW_OUT]
+    seed: u64 = interned[STATE_SEED] & M64
+    field: i64
+    code: i64
+    key: i64
+    # What one name needs from memory is on its way while others are hashed.
+    for field in range(count):
+        code = find_name(metadata, state, field, ROW_NAMES)
+        if code < 0:
+            return code
+        found[out + field] = hash_name(metadata, state[ROW_NAMES], state[ROW_NAMES + 1], seed)
+        prefetch_int(table, found[out + field] & (slots - 1))
+    for field in range(count):
+        prefetch_int(info, table[found[out + field] & (slots - 1)] * KEY)
+    for field in range(count):
+        find_name(metadata, state, field, ROW_NAMES)
+        key = intern_hashed(
+            metadata,
+            state[ROW_NAMES],
+            state[ROW_NAMES + 1],
+            found[out + field],
+            keys,
+            keys_size,
+            info,
+            info_size,
+            table,
+            slots,
+            interned,
+        )
+        if key < 0:
+            state[ROW_NEED] = interned[STATE_NEED]
+            return 0
+        found[out + field] = key
+    return 0
+
+
 def collect_names(
     metadata: InBytesView,
     metadata_starts: InIntsView,
@@ -113,11 +164,6 @@ def collect_names(
     row: i64 = first
     code: i64
     size: i64
-    field: i64
-    key: i64
-    hashed: i64
-    out: i64
-    seed: u64
     before: i64 = first - 1
     metadata_p: InBytes = in_bytes(metadata)
     metadata_starts_p: InInts = in_ints(metadata_starts)
@@ -138,7 +184,6 @@ def collect_names(
     state_p: OutInts = out_ints(state)
     with nogil:
         state_p[ROW_NEED] = NEED_NOTHING
-        seed = interned_p[STATE_SEED] & M64
         while row < last:
             found_starts_p[row] = 0
             found_counts_p[row] = 0
@@ -164,37 +209,9 @@ def collect_names(
                         if state_p[ROW_OUT] + state_p[ROW_DICT + DICT_COUNT] > found_size:
                             state_p[ROW_NEED] = NEED_STACK
                             break
-                        # What one name needs from memory is on its way while others are hashed.
-                        out = state_p[ROW_OUT]
-                        for field in range(state_p[ROW_DICT + DICT_COUNT]):
-                            code = find_name(metadata_p, state_p, field, ROW_NAMES)
-                            if code < 0:
-                                break
-                            hashed = hash_name(metadata_p, state_p[ROW_NAMES], state_p[ROW_NAMES + 1], seed)
-                            found_p[out + field] = hashed
-                            prefetch_int(table_p, hashed & (slots - 1))
-                        if code == 0:
-                            for field in range(state_p[ROW_DICT + DICT_COUNT]):
-                                prefetch_int(info_p, table_p[found_p[out + field] & (slots - 1)] * KEY)
-                            for field in range(state_p[ROW_DICT + DICT_COUNT]):
-                                find_name(metadata_p, state_p, field, ROW_NAMES)
-                                key = intern_hashed(
-                                    metadata_p,
-                                    state_p[ROW_NAMES],
-                                    state_p[ROW_NAMES + 1],
-                                    found_p[out + field],
-                                    keys_p,
-                                    keys_size,
-                                    info_p,
-                                    info_size,
-                                    table_p,
-                                    slots,
-                                    interned_p,
-                                )
-                                if key < 0:
-                                    state_p[ROW_NEED] = interned_p[STATE_NEED]
-                                    break
-                                found_p[out + field] = key
+                        code = intern_dictionary(
+                            metadata_p, keys_p, keys_size, info_p, info_size, table_p, slots, found_p, interned_p, state_p
+                        )
                         if state_p[ROW_NEED] != NEED_NOTHING:
                             break
                         if code < 0:
