@@ -52,7 +52,10 @@ STATE_UNCOMMON_ROWS = 19
 STATE_LAST_NAMES = 20
 STATE_LAST_METADATA = 21
 STATE_LAST_SIZE = 22
-STATE_SIZE = 23
+STATE_FOUND = 23
+STATE_LAST_FOUND = 24
+STATE_LAST_COUNT = 25
+STATE_SIZE = 26
 
 # An interned field name. Name 0 is no name: it stands before the first one of a row.
 KEY = 8

@@ -33,9 +33,11 @@ from varquet.kernels.source._interning import (
     KEY_LENGTH,
     KEY_NEXT,
     KEY_NEXT_BUT_ONE,
+    KEY_PLACE,
     KEY_SERIAL,
     KEY_START,
     KEY_WORD,
+    STATE_FOUND,
     STATE_NEED,
     STATE_NEED_SIZE,
     STATE_OFFSET,
@@ -491,13 +493,16 @@ def parse_row(
 ) -> i64:
     """Read one text to the tape from STATE_TAPE on; 0, or minus an error code, or the buffer that is too small.
 
-    Names that are new since STATE_SERIAL was changed are appended to row_keys, of which there are STATE_ROW_KEYS.
+    Its common names become bits of STATE_FOUND; others that are new since STATE_SERIAL was changed are appended to row_keys, of which
+    there are STATE_ROW_KEYS.
     """
     node: i64 = state[STATE_TAPE]
     parent: i64 = -1
     in_object: i64 = 0
     name: i64 = 0
-    names: i64 = state[STATE_ROW_KEYS]
+    place: i64
+    found: u64 = 0
+    one: u64 = 1
     last: i64 = 0
     key: i64
     serial: i64 = state[STATE_SERIAL]
@@ -537,11 +542,13 @@ def parse_row(
                     return key if key < 0 else state[STATE_NEED]
                 at = state[STATE_OFFSET]
             last = key
-            if info[key * KEY + KEY_SERIAL] != serial:
+            place = info[key * KEY + KEY_PLACE]
+            if place > 0:
+                found |= one << (place - 1)
+            elif info[key * KEY + KEY_SERIAL] != serial:
                 info[key * KEY + KEY_SERIAL] = serial
-                row_keys[names] = key
-                names += 1
-                state[STATE_ROW_KEYS] = names
+                row_keys[state[STATE_ROW_KEYS]] = key
+                state[STATE_ROW_KEYS] += 1
             name = key << 16
             if at >= end or data[at] != 58:
                 at = skip_blanks(data, at, end)
@@ -641,4 +648,5 @@ def parse_row(
     if at < end:
         state[STATE_OFFSET] = at
         return -JSON_END
+    state[STATE_FOUND] = signed(found)
     return NEED_NOTHING

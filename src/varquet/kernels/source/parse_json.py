@@ -17,15 +17,20 @@ from varquet.kernels.source._codes import (
     NEED_UNESCAPED,
     NEED_VALUE,
 )
-from varquet.kernels.source._common_names import row_names_in_order
+from varquet.kernels.source._common_names import forget_common_names, row_names_in_order
 from varquet.kernels.source._interning import (
     KEY,
     KEY_HASH,
+    KEY_PLACE,
     KEY_SERIAL,
     PADDING,
+    STATE_COMMON,
     STATE_ENTRIES,
+    STATE_FOUND,
     STATE_GROUP_ENDS,
     STATE_KEYS,
+    STATE_LAST_COUNT,
+    STATE_LAST_FOUND,
     STATE_LAST_METADATA,
     STATE_LAST_NAMES,
     STATE_LAST_SIZE,
@@ -63,6 +68,8 @@ from varquet.kernels.source.dialect import (
     nogil,
     out_bytes,
     out_ints,
+    signed,
+    u64,
 )
 
 KEYS_MAX = 65536
@@ -111,35 +118,41 @@ def write_row_names(
     metadata_size: i64,
     state: OutInts,
 ) -> i64:
-    """Write the dictionary of the row's names; like `write_names`. The names of the row before are in row_keys[spare:]."""
-    count: i64 = state[STATE_ROW_KEYS]
+    """Write the dictionary of the row's names, of which there are STATE_ROW_KEYS then; like `write_names`.
+
+    Those that the row before had besides the common ones are in row_keys[spare:].
+    """
+    others: i64 = state[STATE_ROW_KEYS]
+    count: i64
     out: i64 = state[STATE_METADATA]
     at: i64 = 0
     total: i64
     code: i64
     k: i64 = 0
-    if count == state[STATE_LAST_NAMES]:
-        while k < count and row_keys[k] == row_keys[spare + k]:
+    if others == state[STATE_LAST_NAMES] and state[STATE_FOUND] == state[STATE_LAST_FOUND]:
+        while k < others and row_keys[k] == row_keys[spare + k]:
             k += 1
-        if k < count:
-            state[STATE_LAST_NAMES] = -1
-    if count == state[STATE_LAST_NAMES]:
-        if out + state[STATE_LAST_SIZE] > metadata_size:
-            state[STATE_NEED_SIZE] = out + state[STATE_LAST_SIZE]
-            return NEED_METADATA
-        copy_within(metadata, out, state[STATE_LAST_METADATA], state[STATE_LAST_SIZE])
-        state[STATE_METADATA] = out + state[STATE_LAST_SIZE]
-        return 0
-    total = row_names_in_order(row_keys, count, common, sorting, info, keys, state)
-    for k in range(count):
+        if k == others:
+            if out + state[STATE_LAST_SIZE] > metadata_size:
+                state[STATE_NEED_SIZE] = out + state[STATE_LAST_SIZE]
+                return NEED_METADATA
+            copy_within(metadata, out, state[STATE_LAST_METADATA], state[STATE_LAST_SIZE])
+            state[STATE_METADATA] = out + state[STATE_LAST_SIZE]
+            state[STATE_ROW_KEYS] = state[STATE_LAST_COUNT]
+            return 0
+    for k in range(others):
         row_keys[spare + k] = row_keys[k]
+    state[STATE_LAST_FOUND] = state[STATE_FOUND]
+    total = row_names_in_order(row_keys, common, sorting, info, keys, state)
+    count = state[STATE_ROW_KEYS]
     if total < 0:
         total = names_size(row_keys, 0, count, info)
         for k in range(count):
             sorting[k] = row_keys[k]
         at = sort_row_names(sorting, count, ranked, spare, info, keys, state)
     code = write_names(sorting, at, count, total, ranks, keys, info, metadata, metadata_size, state)
-    state[STATE_LAST_NAMES] = count if code == 0 else -1
+    state[STATE_LAST_NAMES] = others if code == 0 else -1
+    state[STATE_LAST_COUNT] = count
     state[STATE_LAST_METADATA] = out
     state[STATE_LAST_SIZE] = state[STATE_METADATA] - out
     return code
@@ -152,19 +165,25 @@ def keep_names(tape: InInts, row_keys: OutInts, info: OutInts, state: OutInts) -
     child: i64
     key: i64
     names: i64 = 0
+    found: u64 = 0
+    one: u64 = 1
     state[STATE_SERIAL] += 1
     while node < tape[1]:
         if tape[node] & 255 == KIND_OBJECT:
             child = node + NODE
             while child < tape[node + 1]:
                 key = tape[child] >> 16
-                if tape[child] & 255 != KIND_DROPPED and info[key * KEY + KEY_SERIAL] != state[STATE_SERIAL]:
-                    info[key * KEY + KEY_SERIAL] = state[STATE_SERIAL]
-                    row_keys[names] = key
-                    names += 1
+                if tape[child] & 255 != KIND_DROPPED:
+                    if info[key * KEY + KEY_PLACE] > 0:
+                        found |= one << (info[key * KEY + KEY_PLACE] - 1)
+                    elif info[key * KEY + KEY_SERIAL] != state[STATE_SERIAL]:
+                        info[key * KEY + KEY_SERIAL] = state[STATE_SERIAL]
+                        row_keys[names] = key
+                        names += 1
                 child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
         node = tape[node + 1] if tape[node] & 255 == KIND_DROPPED else node + NODE
     state[STATE_ROW_KEYS] = names
+    state[STATE_FOUND] = signed(found)
     return names
 
 
@@ -564,6 +583,9 @@ def parse_shared_rows(
     with nogil:
         state_p[STATE_NEED] = NEED_NOTHING
         state_p[STATE_GROUP_ENDS] = 1
+        if state_p[STATE_COMMON] > 0:
+            # A group has all its names in one list.
+            forget_common_names(info_p, state_p)
         while start < last:
             if state_p[STATE_GROUP_ENDS]:
                 state_p[STATE_SERIAL] += 1
