@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from data import Sample, texts
 from measure import Candidate, Measurement, table
-from peers import WORKS, duckdb_jobs, orjson_jobs, reference_jobs, varquet_jobs
+from peers import WORKS, duckdb_jobs, orjson_jobs, reference_jobs, simdjson_jobs, varquet_jobs
 from report import Benchmark, everything, installed, run, times
 
 __all__ = ["BENCHMARK", "candidates", "ratios"]
@@ -23,6 +23,7 @@ __all__ = ["BENCHMARK", "candidates", "ratios"]
 _US: Final = "varquet"
 _DUCKDB: Final = "DuckDB"
 _ORJSON: Final = "orjson"
+_SIMDJSON: Final = "simdjson"
 _REFERENCE: Final = "reference"
 _INTERPRETED: Final = "interpreted"
 _FEW_ROWS: Final = 2_000
@@ -36,10 +37,11 @@ def candidates(data: Sample, threads: Sequence[int]) -> list[Candidate]:
     peers = {
         _DUCKDB: Candidate(_DUCKDB, data.rows, data.text_bytes, partial(duckdb_jobs, data, threads)),
         _ORJSON: Candidate(_ORJSON, data.rows, data.text_bytes, partial(orjson_jobs, data)),
+        _SIMDJSON: Candidate(_SIMDJSON, data.rows, data.text_bytes, partial(simdjson_jobs, data)),
     }
     return [
         Candidate(_US, data.rows, data.text_bytes, partial(varquet_jobs, data, threads), compiled),
-        *(peers[name] for name in installed({_DUCKDB: "duckdb", _ORJSON: "orjson"})),
+        *(peers[name] for name in installed({_DUCKDB: "duckdb", _ORJSON: "orjson", _SIMDJSON: "simdjson"})),
         Candidate(_REFERENCE, few, few_bytes, partial(reference_jobs, data, few)),
         Candidate(_INTERPRETED, few, few_bytes, partial(varquet_jobs, data, (1,), few), interpreted),
     ]
@@ -62,7 +64,7 @@ def ratios(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
             "megabytes_per_second": one.bytes_per_second / 1e6,
             "megabytes_per_cpu_second": one.text_bytes / one.best_cpu / 1e6,
         }
-        for name in (_DUCKDB, _ORJSON, _REFERENCE, _INTERPRETED):
+        for name in (_DUCKDB, _ORJSON, _SIMDJSON, _REFERENCE, _INTERPRETED):
             other = by_name.get((name, one.work, one.threads if name == _DUCKDB else 1))
             row[f"x_{name}"] = None if other is None else one.times_faster_than(other)
             if name == _DUCKDB:
@@ -73,10 +75,20 @@ def ratios(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
 
 def _as_text(rows: Sequence[dict[str, Any]], measured: Sequence[Measurement]) -> str:
     speeds = ("krows_per_second", "megabytes_per_second", "megabytes_per_cpu_second")
-    others = (f"x_{_DUCKDB}", f"x_{_DUCKDB}_by_cpu", f"x_{_ORJSON}", f"x_{_REFERENCE}", f"x_{_INTERPRETED}")
+    others = {
+        "x DuckDB": f"x_{_DUCKDB}",
+        "by CPU": f"x_{_DUCKDB}_by_cpu",
+        "x orjson": f"x_{_ORJSON}",
+        "x simdjson": f"x_{_SIMDJSON}",
+        "x reference": f"x_{_REFERENCE}",
+        "x interpreted": f"x_{_INTERPRETED}",
+    }
     summary = table(
-        ("varquet", "threads", "krows/s", "MB/s", "MB/CPU s", "x DuckDB", "by CPU", "x orjson", "x reference", "x interpreted"),
-        [(row["work"], str(row["threads"]), *(f"{row[x]:,.0f}" for x in speeds), *(times(row[x]) for x in others)) for row in rows],
+        ("varquet", "threads", "krows/s", "MB/s", "MB/CPU s", *others),
+        [
+            (row["work"], str(row["threads"]), *(f"{row[x]:,.0f}" for x in speeds), *(times(row[x]) for x in others.values()))
+            for row in rows
+        ],
     )
     return f"{summary}\n\n{everything(measured)}"
 

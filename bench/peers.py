@@ -3,6 +3,7 @@
     varquet       Arrow batches of 32,768 rows in, Arrow arrays out, which are dropped; several threads take a batch each
     DuckDB        the same texts as an Arrow column of JSON, or a table of VARIANT in its memory; one aggregate takes the result
     orjson        every text to Python objects, which are dropped; it has no Variant and holds the GIL
+    simdjson      every text to the tape of one parser, which the next text writes over: reading JSON, and nothing else
     reference     varquet.variant, the plain Python that kernels are tested against, on a few rows
     interpreted   the kernels' source run by Python, as where nothing could be compiled, on a few rows
 
@@ -45,6 +46,7 @@ __all__ = [
     "duckdb_jobs",
     "orjson_jobs",
     "reference_jobs",
+    "simdjson_jobs",
     "varquet_jobs",
 ]
 
@@ -232,6 +234,28 @@ def orjson_jobs(sample: Sample) -> list[Job]:
     def check() -> Facts:
         given = lines[:_CHECKED_ROWS]
         return _compared([json.dumps(orjson.loads(line)) for line in given], given)
+
+    return [Job(work, 1, run, check) for work in (PARSE, PARSE_SHARED)]
+
+
+# --- simdjson
+
+
+def simdjson_jobs(sample: Sample) -> list[Job]:
+    """Parsing alone, from Python bytes that are there already; a parser's document has to go before the next comes."""
+    import simdjson
+
+    lines = texts(sample.parts)
+    parse = simdjson.Parser().parse
+
+    def run() -> Facts:
+        for line in lines:
+            parse(line)
+        return {"rows": len(lines)}
+
+    def check() -> Facts:
+        given = lines[:_CHECKED_ROWS]
+        return _compared([json.dumps(parse(line).as_dict()) for line in given], given)
 
     return [Job(work, 1, run, check) for work in (PARSE, PARSE_SHARED)]
 

@@ -72,7 +72,7 @@ def times(ratio: float | None) -> str:
     """A ratio as text."""
     if ratio is None:
         return "-"
-    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.1f}"
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
 
 
 def everything(measured: Sequence[Measurement]) -> str:
@@ -92,7 +92,7 @@ def _cells(one: Measurement) -> list[str]:
 
 def _versions() -> dict[str, str]:
     versions = {"python": platform.python_version()}
-    for package in ("varquet", "pyarrow", "numpy", "duckdb", "orjson", "pyspark"):
+    for package in ("varquet", "pyarrow", "numpy", "duckdb", "orjson", "pysimdjson", "pyspark"):
         try:
             versions[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
