@@ -312,6 +312,24 @@ def test_names_that_most_rows_have_and_names_that_few_have(build: str) -> None:
     assert rows_of(column) == [_encoded(text) for text in texts]
 
 
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_thread_that_knows_the_common_names_of_rows_parses_others(build: str) -> None:
+    """What it remembers from one column is right for the next: where names come twice, and where rows share their metadata."""
+    choice = random.Random(3)
+    common = [f"c{number:02}" for number in range(70)]
+    rows = [choice.sample(common, 30) + [f"x_{choice.randrange(50)}"] * choice.randrange(3) for _ in range(250)]
+    texts = ["{" + ",".join(f'"{name}":{field}' for field, name in enumerate(names)) + "}" for names in rows]
+    twice = ['{"c01":1,"c01":{"x_7":2,"c02":3},"c03":{"gone":1},"c03":4}', *texts]
+    with using(build):
+        for _ in range(2):
+            column = vq.parse_json(pa.array(texts), duplicate_keys="last", threads=1)
+            assert rows_of(column) == [_encoded(text, "last") for text in texts]
+            column = vq.parse_json(pa.array(twice), duplicate_keys="last", threads=1)
+            assert rows_of(column) == [_encoded(text, "last") for text in twice]
+            shared = vq.parse_json(pa.array(twice), duplicate_keys="last", shared_metadata=True, threads=1)
+            assert vq.to_json(shared).to_pylist() == vq.to_json(column).to_pylist()
+
+
 @pytest.mark.parametrize("build", [build for build in BUILDS if build != "interpreted"])
 def test_more_names_than_are_remembered(build: str) -> None:
     """Names are forgotten when they become too many, in the middle of a column."""
