@@ -121,7 +121,7 @@ def place_name(key: i64, common: InInts, info: OutInts, keys: InBytes, state: In
 
 @kernel
 def row_names_in_order(row_keys: OutInts, common: OutInts, names: OutInts, info: OutInts, keys: InBytes, state: OutInts) -> i64:
-    """Write a row's names in order to `names`, which has room for MOST_OTHERS more; their bytes, or -1 if that way is not theirs.
+    """Write a row's names in order to `names`; their bytes, or -1 if that way is not theirs. It takes COMMON + 2 * MOST_OTHERS places.
 
     The common ones are bits of STATE_FOUND, the others STATE_ROW_KEYS names in row_keys. Afterwards STATE_ROW_KEYS counts them all; if
     that way is not theirs, all are in row_keys.
