@@ -76,8 +76,8 @@ class Builder:
         # Memory that is not used is not taken.
         self.nodes: Ints = aligned_zeros(4096 * kernel.NODE)
         self.table: Ints = np.zeros(8192 * tree.CHILD, np.int64)
-        self.log: Ints = np.empty(1 << 16, np.int64)
-        self.firsts: Ints = np.empty(1024 * tree.EXAMPLE_SLOTS, np.int64)
+        self.log: Ints = np.empty(1 << 18, np.int64)
+        self.firsts: Ints = np.empty(4096 * tree.EXAMPLE_SLOTS, np.int64)
         self.examples: dict[tuple[int, int], Example] = {}
         self.stack: Ints = np.zeros(256 * tree.WAITING, np.int64)
         self.progress: Ints = np.zeros(tree.AT_SLOTS, np.int64)
@@ -101,10 +101,12 @@ class Builder:
         status: Ints = np.zeros(rows, np.int64)
         metadata = part.metadata
         found = collect_names(Spans(metadata.data, metadata.starts, metadata.ends, valid), self.names, status)
+        if status.any():
+            raise_first(status, first_row)
         row = 0
         before = 0
         data, offsets = part.value.data, part.value.offsets
-        while not status.any():
+        while True:
             row = kernels.profile.profile_rows(
                 data,
                 offsets,
@@ -128,6 +130,8 @@ class Builder:
                 status,
             )
             need = int(self.progress[tree.AT_NEED])
+            if need == codes.NEED_NOTHING:
+                break
             if need == codes.NEED_KEYS:
                 self._grow()
             elif need == codes.NEED_STACK:
@@ -135,16 +139,17 @@ class Builder:
             elif need == codes.NEED_TAPE:
                 self._read_log()
                 self._read_firsts(part, first_row, before)
-            elif need == codes.NEED_VALUE:
-                # The last rows are counted in a copy that has enough behind it.
-                before = int(offsets[row])
-                data = np.zeros(int(offsets.max()) - before + kernel.READ_AHEAD, np.uint8)
-                data[: len(part.value.data) - before] = part.value.data[before : before + len(data)]
-                offsets = offsets - before
-                self.firsts[tree.EXAMPLE_AT : int(self.progress[tree.AT_EXAMPLES]) : tree.EXAMPLE_SLOTS] -= before
             else:
-                break
-        raise_first(status, first_row)
+                # The last rows are counted in a copy that has enough behind it, and the others are of no use any more.
+                before = int(offsets[row])
+                moved = np.empty_like(offsets)
+                np.subtract(offsets[row:], before, out=moved[row:])
+                data = np.zeros(int(moved[row:].max()) + kernel.READ_AHEAD, np.uint8)
+                data[: len(part.value.data) - before] = part.value.data[before : before + len(data)]
+                offsets = moved
+                self.firsts[tree.EXAMPLE_AT : int(self.progress[tree.AT_EXAMPLES]) : tree.EXAMPLE_SLOTS] -= before
+        if row < rows:
+            raise_first(status, first_row)
         self._read_firsts(part, first_row, before)
         if len(self.names) > self.many_names:
             self._forget_names()
