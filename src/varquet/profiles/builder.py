@@ -35,6 +35,15 @@ _MANY_NAMES: Final = 1 << 17
 _USELESS: Final = 4
 
 
+# How scalars of a type are counted; all others are like integers.
+_CLASSES: Final = {
+    kernel.TYPE_STRING: kernel.CLASS_TEXT,
+    kernel.TYPE_BINARY: kernel.CLASS_TEXT,
+    **dict.fromkeys(range(kernel.TYPE_DECIMAL4, kernel.TYPE_DECIMAL16 + 1), kernel.CLASS_DECIMAL),
+    **dict.fromkeys((kernel.TYPE_NULL, kernel.TYPE_BOOLEAN, kernel.TYPE_DOUBLE, kernel.TYPE_FLOAT, kernel.TYPE_UUID), kernel.CLASS_OTHER),
+}
+
+
 def _tables() -> Ints:
     """The numbers that never change, as the kernel has them; those of bytes that begin no value are 0: the kernel finds them."""
     made: Ints = np.zeros(kernel.TABLE_SIZE, np.int64)
@@ -42,9 +51,9 @@ def _tables() -> Ints:
         tag, basic = header >> 2, header & 3
         if basic == frames.BASIC_PRIMITIVE and tag <= kernel.TYPE_UUID + 1:
             kind = kernel.TYPE_NULL if tag == 0 else kernel.TYPE_BOOLEAN if tag <= 2 else tag - 1
-            made[header] = kind | SIZES[header] << kernel.HEADER_BITS
+            made[header] = kind | _CLASSES.get(kind, kernel.CLASS_INTEGER) | SIZES[header] << kernel.HEADER_SIZE
         elif basic == frames.BASIC_SHORT_STRING:
-            made[header] = kernel.TYPE_STRING | SIZES[header] << kernel.HEADER_BITS
+            made[header] = kernel.TYPE_STRING | kernel.CLASS_TEXT | SIZES[header] << kernel.HEADER_SIZE
         elif basic == frames.BASIC_OBJECT:
             made[header] = kernel.TYPE_OBJECT | (tag & 3) + 1 << kernel.SHAPE_WIDTH | (tag >> 2 & 3) + 1 << kernel.SHAPE_ID_WIDTH
             made[header] |= (5 if tag & 16 else 2) << kernel.SHAPE_START
@@ -82,7 +91,7 @@ class Builder:
         self.stack: Ints = np.zeros(256 * tree.WAITING, np.int64)
         self.progress: Ints = np.zeros(tree.AT_SLOTS, np.int64)
         self.progress[tree.AT_NODES] = kernel.NODE
-        self._start_node(0, 0, 0)
+        self._start_node(0, 0, 0, 0)
         self.frequent: dict[int, _Frequent] = {}
         self.closed: dict[int, frozenset[str]] = {}
         self._close(closed)
@@ -182,10 +191,11 @@ class Builder:
         self.table[:] = 0
         kernels.profile.insert_nodes(self.nodes, self.table, int(self.progress[tree.AT_NODES]))
 
-    def _start_node(self, node: int, parent: int, name: int) -> None:
+    def _start_node(self, node: int, parent: int, name: int, depth: int) -> None:
         numbers = self.nodes[node : node + kernel.NODE]
         numbers[:] = 0
-        numbers[[kernel.PARENT, kernel.NAME, kernel.LAST_ROW, kernel.SHORTEST, kernel.LONGEST]] = parent, name, -1, kernel.LARGEST, -1
+        numbers[[kernel.PARENT, kernel.NAME, kernel.DEPTH]] = parent, name, depth
+        numbers[[kernel.LAST_ROW, kernel.SHORTEST, kernel.LONGEST]] = -1, kernel.LARGEST, -1
         types = numbers[kernel.TYPES : kernel.SKETCH_AT].reshape(kernel.TYPE_COUNT, kernel.TYPE_SLOTS)
         types[:, (kernel.TYPE_LOW, kernel.TYPE_FIRST)] = kernel.LARGEST
         types[:, kernel.TYPE_HIGH] = -kernel.LARGEST - 1
@@ -209,7 +219,7 @@ class Builder:
             if (self.count + 2) * kernel.NODE > len(self.nodes) or 2 * (self.count + 2) > len(self.table) // tree.CHILD:
                 self._grow()
             node = made[parent, name] = int(self.progress[tree.AT_NODES])
-            self._start_node(node, parent, name)
+            self._start_node(node, parent, name, int(self.nodes[parent + kernel.DEPTH]) + 1)
             self.progress[tree.AT_NODES] += kernel.NODE
             if name == tree.NAME_ELEMENT:
                 self.nodes[parent + kernel.ELEMENT_NODE] = node

@@ -91,7 +91,7 @@ SHARE: Final = 0.01
 """What share of the rows makes a name frequent, where an object has too many of them."""
 
 _EXAMPLES: Final = pa.map_(pa.string(), pa.struct({"row": pa.int64(), "octets": pa.binary()}))
-_VERSION: Final = 3
+_VERSION: Final = 4
 _DIGEST: Final = 2
 """The version of what digests are made of, which files of profiles have nothing to do with."""
 

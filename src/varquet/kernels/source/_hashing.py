@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from varquet.kernels.source._bytes import BASIC_SHORT_STRING, load_signed
 from varquet.kernels.source._wide import rescale_exactly
-from varquet.kernels.source.dialect import M64, InBytes, OutInts, i64, inlined, kernel, load64, load_le, mul_high, u64
+from varquet.kernels.source.dialect import M64, InBytes, OutInts, i64, inlined, kernel, load64, load_le, mix, u64
 
 # What kinds of values there are. Those that can be equal are of one kind.
 KIND_EXACT = 3
@@ -20,12 +20,6 @@ KIND_UUID = 12
 KIND_OBJECT = 13
 KIND_ARRAY = 14
 KIND_NAME = 15
-
-
-@inlined
-def mix(one: u64, other: u64) -> u64:
-    """Both halves of the product."""
-    return ((one * other) & M64) ^ mul_high(one, other)
 
 
 @inlined

@@ -6,7 +6,6 @@ the place of its first number.
 
 from __future__ import annotations
 
-from varquet.kernels.source._hashing import mix
 from varquet.kernels.source.dialect import (
     M64,
     InBytes,
@@ -20,8 +19,10 @@ from varquet.kernels.source.dialect import (
     kernel,
     leading_zeros,
     load64,
+    mix,
     reversed_bytes,
     signed,
+    trailing_zeros,
     u64,
 )
 
@@ -58,6 +59,7 @@ OTHERS_NODE = 11
 SHORTEST = 12
 LONGEST = 13
 ITEMS = 14
+DEPTH = 15
 # Of each type: how many, the smallest, the largest, the first row. The smallest and largest are numbers that sort like the values.
 TYPES = 16
 TYPE_SLOTS = 4
@@ -69,13 +71,21 @@ SKETCH_AT = 104
 SKETCH_BITS = 8
 SKETCH = 256
 NODE = 136
+# So many bytes of long texts count for it: whatever one is, it takes no longer.
+HASHED = 256
 
 LARGEST = 9223372036854775807
 
-# Numbers that never change are in one array. First, what is known of a value by its first byte: its type in the last bits, and its
-# size, or 0 where that is not known; of a container instead the widths of its offsets and ids and the size of its header and count.
-HEADER_BITS = 5
+# Numbers that never change are in one array. First, what is known of a value by its first byte: its type in the last bits, how it is
+# counted, and its size, or 0 where that is not known; of a container instead the widths of its offsets and ids and
+# the size of its header and count.
 HEADER_TYPE = 31
+CLASS_TEXT = 0
+CLASS_INTEGER = 32
+CLASS_DECIMAL = 64
+CLASS_OTHER = 96
+CLASS_MASK = 96
+HEADER_SIZE = 7
 SHAPE_WIDTH = 5
 SHAPE_ID_WIDTH = 8
 SHAPE_START = 11
@@ -147,11 +157,49 @@ def note_range(nodes: OutInts, place: i64, number: i64) -> i64:
 
 
 @inlined
-def note_decimal(nodes: OutInts, node: i64, place: i64, kind: i64, word: u64, second_word: u64, last_byte: u64, tables: InInts) -> i64:
-    """Take a decimal, whose scale and number are in these words, into its node.
+def quick_hash(value: InBytes, at: i64, length: i64, word: u64, second_word: u64, about: u64) -> u64:
+    """A hash of a scalar whose first two words are known; of long ones the first HASHED bytes, the last 16 and the length count."""
+    first: u64 = 0x9E3779B97F4A7C15
+    second: u64 = 0xE7037ED1A0B428DB
+    mixed: u64 = mix(word ^ first ^ about, second_word ^ second)
+    k: i64 = 16
+    if length > 16:
+        while k + 16 < length and k < HASHED:
+            mixed = mix(mixed ^ load64(value, at + k), second ^ load64(value, at + k + 8))
+            k += 16
+        mixed = mix(mixed ^ load64(value, at + length - 16), second ^ load64(value, at + length - 8))
+    return mix(mixed, first)
+
+
+@inlined
+def note_sketch(sketches: OutBytes, node: i64, hashed: u64) -> i64:
+    """Take a hash into a sketch: its first bits choose a register, which keeps the most zeros that its last bits were."""
+    one: u64 = 1
+    zeros: i64 = trailing_zeros(hashed | (one << (64 - SKETCH_BITS))) + 1
+    register: i64 = 8 * (node + SKETCH_AT) + signed(hashed >> (64 - SKETCH_BITS))
+    if sketches[register] < zeros:
+        sketches[register] = zeros
+    return 0
+
+
+@inlined
+def note_text(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64, tables: InInts) -> i64:
+    """Take a string or binary whose bytes begin here into the range and the sketch of its node."""
+    masks: i64 = NO_BYTES + (length if length < 16 else 16)
+    word: u64 = load64(value, at) & tables[masks]
+    second_word: u64 = load64(value, at + 8) & tables[masks - 8]
+    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, (length << 5) | kind))
+    return note_range(nodes, node + TYPES + TYPE_SLOTS * kind, signed(reversed_bytes(word) ^ 0x8000000000000000))
+
+
+@inlined
+def note_decimal(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64, tables: InInts) -> i64:
+    """Take a decimal, whose scale and number begin here, into its node.
 
     What is kept are its digits before the point and behind it; in the range of its type is the double that is near it.
     """
+    word: u64 = load64(value, at) & tables[NO_BYTES + length]
+    second_word: u64 = load64(value, at + 8) & tables[NO_BYTES - 8 + length]
     scale: i64 = signed(word & 255)
     left: i64 = scale
     low: u64 = (word >> 8) | ((second_word << 56) & M64)
@@ -159,7 +207,10 @@ def note_decimal(nodes: OutInts, node: i64, place: i64, kind: i64, word: u64, se
     number: i64
     most: i64
     near: cython.double
+    last_byte: u64
+    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, (length << 5) | kind))
     if kind == TYPE_DECIMAL16:
+        last_byte = value[at + 16]
         high = (second_word >> 8) | ((last_byte << 56) & M64)
         most = wide_digits(low, high, tables) - scale
         if most > nodes[node + DIGITS]:
@@ -179,89 +230,44 @@ def note_decimal(nodes: OutInts, node: i64, place: i64, kind: i64, word: u64, se
         near = near / 1e18
         left -= 18
     near = near / cython.cast(cython.double, tables[POWERS + left])
-    return note_range(nodes, place, ordered_bits(bits_of_double(near), 8))
-
-
-@inlined
-def quick_hash(value: InBytes, at: i64, length: i64, word: u64, second_word: u64, about: u64) -> u64:
-    """A hash of a scalar whose first two words are known; of long ones the first 48 bytes, the last eight and the length count."""
-    first: u64 = 0x9E3779B97F4A7C15
-    second: u64 = 0xE7037ED1A0B428DB
-    mixed: u64 = mix(word ^ first ^ about, second_word ^ second)
-    k: i64 = 16
-    if length > 16:
-        while k + 8 < length and k < 48:
-            mixed = mix(mixed ^ load64(value, at + k), second)
-            k += 8
-        mixed = mix(mixed ^ load64(value, at + length - 8), second)
-    return mix(mixed, first)
-
-
-@inlined
-def note_sketch(sketches: OutBytes, node: i64, hashed: u64) -> i64:
-    """Take a hash into a sketch: its first bits choose a register, which keeps the most zeros that followed them."""
-    one: u64 = 1
-    zeros: i64 = leading_zeros(((hashed << SKETCH_BITS) & M64) | (one << (SKETCH_BITS - 1))) + 1
-    register: i64 = 8 * (node + SKETCH_AT) + signed(hashed >> (64 - SKETCH_BITS))
-    if sketches[register] < zeros:
-        sketches[register] = zeros
-    return 0
-
-
-@inlined
-def note_string(nodes: OutInts, sketches: OutBytes, node: i64, known: i64, value: InBytes, at: i64, tables: InInts) -> i64:
-    """Take a short string, of which this is known and whose bytes begin here, into the range and the sketch of its node."""
-    length: i64 = (known >> HEADER_BITS) - 1
-    word: u64 = load64(value, at) & tables[NO_BYTES + length]
-    second_word: u64 = load64(value, at + 8) & tables[NO_BYTES - 8 + length]
-    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, known - HEADER_TYPE - 1))
-    return note_range(nodes, node + TYPES + TYPE_SLOTS * TYPE_STRING, signed(reversed_bytes(word) ^ 0x8000000000000000))
+    return note_range(nodes, node + TYPES + TYPE_SLOTS * kind, ordered_bits(bits_of_double(near), 8))
 
 
 @kernel
-def note_long(
-    nodes: OutInts,
-    sketches: OutBytes,
-    node: i64,
-    kind: i64,
-    value: InBytes,
-    at: i64,
-    length: i64,
-    tables: InInts,
-) -> i64:
-    """Take a string or binary with a length of its own, whose bytes begin here, into the range and the sketch of its node."""
-    masks: i64 = NO_BYTES + (length if length < 16 else 16)
-    word: u64 = load64(value, at) & tables[masks]
-    second_word: u64 = load64(value, at + 8) & tables[masks - 8]
-    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, (length << HEADER_BITS) | kind))
-    return note_range(nodes, node + TYPES + TYPE_SLOTS * kind, signed(reversed_bytes(word) ^ 0x8000000000000000))
+def note_long(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64, tables: InInts) -> i64:
+    """What note_text does, for what is long and rare."""
+    return note_text(nodes, sketches, node, kind, value, at, length, tables)
 
 
 @inlined
-def note_fixed(nodes: OutInts, sketches: OutBytes, node: i64, known: i64, value: InBytes, at: i64, tables: InInts) -> i64:
-    """Take a scalar of a fixed size, of which this is known and whose bytes begin here, into the ranges and the sketch of its node."""
-    kind: i64 = known & HEADER_TYPE
-    length: i64 = (known >> HEADER_BITS) - 1
+def note_integer(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64) -> i64:
+    """Take an integer, a date, a time or a timestamp, of 1 to 8 bytes, into the range and the sketch of its node."""
+    number: i64 = signed((load64(value, at) << (64 - 8 * length)) & M64) >> (64 - 8 * length)
+    note_sketch(sketches, node, quick_hash(value, at, length, number & M64, 0, (length << 5) | kind))
+    return note_range(nodes, node + TYPES + TYPE_SLOTS * kind, number)
+
+
+@inlined
+def note_other(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64, tables: InInts) -> i64:
+    """Take a boolean, a float, a double or a uuid into the range and the sketch of its node; there is nothing to be said of a null."""
     place: i64 = node + TYPES + TYPE_SLOTS * kind
     number: i64
     word: u64 = load64(value, at) & tables[NO_BYTES + length]
     second_word: u64 = load64(value, at + 8) & tables[NO_BYTES - 8 + length]
+    if kind == TYPE_NULL:
+        return 0
     if kind == TYPE_BOOLEAN:
         word = value[at - 1]
-    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, known - HEADER_TYPE - 1))
+    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, (length << 5) | kind))
     if kind == TYPE_BOOLEAN:
         return note_range(nodes, place, 1 if word >> 2 == 1 else 0)
-    if kind >= TYPE_DECIMAL4 and kind <= TYPE_DECIMAL16:
-        return note_decimal(nodes, node, place, kind, word, second_word, value[at + 16] if kind == TYPE_DECIMAL16 else 0, tables)
     if kind == TYPE_UUID:
         return note_range(nodes, place, signed(reversed_bytes(word) ^ 0x8000000000000000))
     number = signed((word << (64 - 8 * length)) & M64) >> (64 - 8 * length)
     # What is not a number has no place in a range.
-    if kind == TYPE_DOUBLE:
+    if length == 8:
         return note_range(nodes, place, ordered_bits(number, 8)) if number & LARGEST <= 0x7FF0000000000000 else 0
-    if kind == TYPE_FLOAT:
-        return note_range(nodes, place, ordered_bits(number, 4)) if number & 0x7FFFFFFF <= 0x7F800000 else 0
-    return note_range(nodes, place, number)
+    return note_range(nodes, place, ordered_bits(number, 4)) if number & 0x7FFFFFFF <= 0x7F800000 else 0
 
 
 @inlined

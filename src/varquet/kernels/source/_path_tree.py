@@ -9,6 +9,7 @@ from __future__ import annotations
 from varquet.kernels.source._codes import NEED_KEYS, NEED_NOTHING, NEED_STACK, NEED_TAPE
 from varquet.kernels.source._path_facts import (
     CHILDREN,
+    DEPTH,
     ELEMENT_NODE,
     LARGEST,
     LAST_ROW,
@@ -57,12 +58,11 @@ AT_BUDGET = 6
 AT_NEED = 7
 AT_SLOTS = 8
 
-# A container on the stack: its first byte, the end of what holds it, its node, and how many containers are around it.
+# A container on the stack: its first byte, the end of what holds it, and its node.
 WAITING_AT = 0
 WAITING_END = 1
 WAITING_NODE = 2
-WAITING_DEPTH = 3
-WAITING = 4
+WAITING = 3
 
 
 @kernel
@@ -72,6 +72,8 @@ def new_node(nodes: OutInts, node: i64, parent: i64, name: i64) -> i64:
         nodes[node + k] = 0
     nodes[node + PARENT] = parent
     nodes[node + NAME] = name
+    # What is below names that share a node is nobody's: it is as if it were too deep.
+    nodes[node + DEPTH] = LARGEST if name == NAME_OTHERS else nodes[parent + DEPTH] + 1
     nodes[node + LAST_ROW] = -1
     nodes[node + SHORTEST] = LARGEST
     nodes[node + LONGEST] = -1

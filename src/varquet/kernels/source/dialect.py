@@ -48,6 +48,7 @@ __all__ = [
     "leading_zeros",
     "load64",
     "load_le",
+    "mix",
     "mul_high",
     "nogil",
     "out_bytes",
@@ -179,6 +180,11 @@ def leading_zeros(value: int) -> int:
 
 def reversed_bytes(value: int) -> int:
     return int.from_bytes(value.to_bytes(8, "little"), "big")
+
+
+def mix(one: int, other: int) -> int:
+    """The lower half of a product with the upper one laid over it."""
+    return (one * other & M64) ^ (one * other) >> 64
 
 
 def mul_high(one: int, other: int) -> int:

@@ -20,10 +20,15 @@ from varquet.kernels.source._codes import (
     NEED_VALUE,
 )
 from varquet.kernels.source._path_facts import (
+    CLASS_DECIMAL,
+    CLASS_INTEGER,
+    CLASS_MASK,
+    CLASS_TEXT,
+    DEPTH,
     ELEMENT_NODE,
     FIRST_CHILD,
     FOLLOWER,
-    HEADER_BITS,
+    HEADER_SIZE,
     HEADER_TYPE,
     NAME,
     NO_BYTES,
@@ -34,16 +39,17 @@ from varquet.kernels.source._path_facts import (
     SHAPE_START,
     SHAPE_WIDTH,
     TYPE_ARRAY,
-    TYPE_NULL,
     TYPE_OBJECT,
     TYPE_SLOTS,
     TYPE_STRING,
     TYPES,
     WIDTH_MASK,
-    note_fixed,
+    note_decimal,
+    note_integer,
     note_length,
     note_long,
-    note_string,
+    note_other,
+    note_text,
     note_value,
 )
 from varquet.kernels.source._path_tree import (
@@ -56,10 +62,8 @@ from varquet.kernels.source._path_tree import (
     CHILD_KEY,
     CHILD_NODE,
     NAME_ELEMENT,
-    NAME_OTHERS,
     WAITING,
     WAITING_AT,
-    WAITING_DEPTH,
     WAITING_END,
     WAITING_NODE,
     child_key,
@@ -109,12 +113,11 @@ def fail(status: OutInts, row: i64, offset: i64, code: i64) -> i64:
 
 
 @inlined
-def wait(stack: OutInts, waiting: i64, at: i64, end: i64, node: i64, depth: i64) -> i64:
+def wait(stack: OutInts, waiting: i64, at: i64, end: i64, node: i64) -> i64:
     """Put a container on top of the stack; where that ends now."""
     stack[waiting + WAITING_AT] = at
     stack[waiting + WAITING_END] = end
     stack[waiting + WAITING_NODE] = node
-    stack[waiting + WAITING_DEPTH] = depth
     return waiting + WAITING
 
 
@@ -180,7 +183,6 @@ def count_rows(
     at: i64
     limit: i64
     parent: i64
-    depth: i64
     known: i64
     id_at: i64
     id_width: i64
@@ -219,7 +221,7 @@ def count_rows(
                     return fail(status, row, 0, -size)
                 if start + size != limit:
                     return fail(status, row, size, BAD_VALUE_LENGTH)
-            waiting = wait(stack, 0, start, limit, 0, 0)
+            waiting = wait(stack, 0, start, limit, 0)
             container = 0
             child = -1
             budget = MAX_EXPANSION * (limit - start)
@@ -227,20 +229,8 @@ def count_rows(
             at = stack[container + WAITING_AT]
             limit = stack[container + WAITING_END]
             parent = stack[container + WAITING_NODE]
-            depth = stack[container + WAITING_DEPTH]
             known = tables[value[at]]
             kind = known & HEADER_TYPE
-            # A row that is a scalar is like the only element of an array without a header.
-            id_at = at
-            id_width = 0
-            id_mask = 0
-            offsets = at
-            offset_at = at
-            offset_end = at + 1
-            width = 1
-            mask = 0
-            first = at
-            node = parent
             if kind >= TYPE_OBJECT:
                 width = (known >> SHAPE_WIDTH) & WIDTH_MASK
                 id_width = (known >> SHAPE_ID_WIDTH) & WIDTH_MASK
@@ -259,7 +249,7 @@ def count_rows(
                 if end > limit:
                     return fail(status, row, at - start, BAD_VALUE_TRUNCATED)
                 if child < 0:
-                    if depth == 0 and end != limit:
+                    if parent == 0 and end != limit:
                         return fail(status, row, end - at, BAD_VALUE_LENGTH)
                     if nodes[parent + TYPES + TYPE_SLOTS * kind] == 0:
                         if note_first(nodes, examples, examples_size, progress, parent, kind, number, row, at, end - at):
@@ -267,6 +257,7 @@ def count_rows(
                     note_value(nodes, parent, kind, end - at, number)
                     if kind == TYPE_ARRAY:
                         note_length(nodes, parent, size)
+                    # Each of its children takes as long as any other, however large it is.
                     budget -= first - at
                     if budget < 0:
                         return fail(status, row, at - start, BAD_EXPANSION)
@@ -274,8 +265,8 @@ def count_rows(
                 limit = end
                 id_at += child * id_width
                 offset_at = offsets + child * width
-                # What is below names that share a node is nobody's, and nobody asks for what is very deep.
-                if nodes[parent + NAME] == NAME_OTHERS or depth >= most_depth:
+                # Nobody asks for what is very deep.
+                if nodes[parent + DEPTH] >= most_depth:
                     offset_at = offset_end
                 if kind == TYPE_OBJECT:
                     # As if there were a node before the first child, which that follows.
@@ -300,6 +291,18 @@ def count_rows(
                         )
                         if node < 0:
                             return stop(progress, waiting, container, child, budget, -node, row)
+            else:
+                # A row that is a scalar is like the only element of an array without a header.
+                id_at = at
+                id_width = 0
+                id_mask = 0
+                offsets = at
+                offset_at = at
+                offset_end = at + 1
+                width = 1
+                mask = 0
+                first = at
+                node = parent
             while offset_at < offset_end:
                 if id_width != 0:
                     name = signed(load64(value, id_at)) & id_mask
@@ -342,10 +345,9 @@ def count_rows(
                 if kind >= TYPE_OBJECT:
                     if waiting + WAITING > stack_size:
                         return stop(progress, waiting, container, (offset_at - offsets) // width, budget, NEED_STACK, row)
-                    waiting = wait(stack, waiting, at, limit, node, depth + 1)
-                    size = 0
+                    waiting = wait(stack, waiting, at, limit, node)
                 else:
-                    size = known >> HEADER_BITS
+                    size = known >> HEADER_SIZE
                     if size == 0:
                         # Only strings and binary with a length of their own pass here.
                         size = scalar_size(value, at, limit)
@@ -357,15 +359,17 @@ def count_rows(
                         if note_first(nodes, examples, examples_size, progress, node, kind, number, row, at, size):
                             return stop(progress, waiting, container, (offset_at - offsets) // width, budget, NEED_TAPE, row)
                     note_value(nodes, node, kind, size, number)
-                    if known <= HEADER_TYPE:
-                        note_long(nodes, sketches, node, kind, value, at + 5, size - 5, tables)
-                    elif kind == TYPE_STRING:
-                        note_string(nodes, sketches, node, known, value, at + 1, tables)
-                    elif kind != TYPE_NULL:
-                        note_fixed(nodes, sketches, node, known, value, at + 1, tables)
-                budget -= size
-                if budget < 0:
-                    return fail(status, row, at - start, BAD_EXPANSION)
+                    if known & CLASS_MASK == CLASS_TEXT:
+                        if known > CLASS_MASK + HEADER_TYPE:
+                            note_text(nodes, sketches, node, TYPE_STRING, value, at + 1, size - 1, tables)
+                        else:
+                            note_long(nodes, sketches, node, kind, value, at + 5, size - 5, tables)
+                    elif known & CLASS_MASK == CLASS_INTEGER:
+                        note_integer(nodes, sketches, node, kind, value, at + 1, size - 1)
+                    elif known & CLASS_MASK == CLASS_DECIMAL:
+                        note_decimal(nodes, sketches, node, kind, value, at + 1, size - 1, tables)
+                    else:
+                        note_other(nodes, sketches, node, kind, value, at + 1, size - 1, tables)
                 offset_at += width
             waiting = leave(stack, container, waiting)
             container = waiting - WAITING

@@ -12,7 +12,9 @@ from varquet.kernels.source._bytes import (
     DICT_ASCENDING,
     DICT_BYTES,
     DICT_COUNT,
+    DICT_OFFSETS,
     DICT_TOTAL,
+    DICT_WIDTH,
     FRAME_COUNT,
     FRAME_ID_WIDTH,
     FRAME_IDS,
@@ -39,6 +41,7 @@ from varquet.kernels.source._codes import (
     BAD_DUPLICATE_NAME,
     BAD_EXPANSION,
     BAD_FIELD_ID,
+    BAD_METADATA_OFFSETS,
     BAD_VALUE_EMPTY,
     NEED_KEYS,
     NEED_NOTHING,
@@ -103,26 +106,33 @@ def intern_dictionary(
 ) -> i64:
     """Write the numbers of the names of an open dictionary to `found` at ROW_OUT; 0 or minus a code. ROW_NEED is what is too small."""
     count: i64 = state[ROW_DICT + DICT_COUNT]
+    width: i64 = state[ROW_DICT + DICT_WIDTH]
+    offsets: i64 = state[ROW_DICT + DICT_OFFSETS]
+    start: i64 = state[ROW_DICT + DICT_BYTES]
+    total: i64 = state[ROW_DICT + DICT_TOTAL]
     out: i64 = state[ROW_OUT]
     seed: u64 = interned[STATE_SEED] & M64
     field: i64
-    code: i64
+    here: i64 = load_le(metadata, offsets, width)
+    behind: i64
     key: i64
     # What one name needs from memory is on its way while others are hashed.
     for field in range(count):
-        code = find_name(metadata, state, field, ROW_NAMES)
-        if code < 0:
-            return code
-        found[out + field] = hash_name(metadata, state[ROW_NAMES], state[ROW_NAMES + 1], seed)
+        behind = load_le(metadata, offsets + (field + 1) * width, width)
+        if here > behind or behind > total:
+            return -BAD_METADATA_OFFSETS
+        found[out + field] = hash_name(metadata, start + here, behind - here, seed)
         prefetch_int(table, found[out + field] & (slots - 1))
+        here = behind
     for field in range(count):
         prefetch_int(info, table[found[out + field] & (slots - 1)] * KEY)
+    here = load_le(metadata, offsets, width)
     for field in range(count):
-        find_name(metadata, state, field, ROW_NAMES)
+        behind = load_le(metadata, offsets + (field + 1) * width, width)
         key = intern_hashed(
             metadata,
-            state[ROW_NAMES],
-            state[ROW_NAMES + 1],
+            start + here,
+            behind - here,
             found[out + field],
             keys,
             keys_size,
@@ -136,6 +146,7 @@ def intern_dictionary(
             state[ROW_NEED] = interned[STATE_NEED]
             return 0
         found[out + field] = key
+        here = behind
     return 0
 
 
