@@ -39,6 +39,9 @@ cdef int copy_bytes(unsigned char[::1] target, i64 at, const unsigned char[::1] 
         target[at + k] = source[start + k]
     return 0
 
+cdef int copy_wide(unsigned char[::1] target, i64 at, const unsigned char[::1] source, i64 start, i64 count) except -1 nogil:
+    return copy_bytes(target, at, source, start, 64 if 0 <= count < 64 else count)
+
 cdef int copy_within(unsigned char[::1] data, i64 at, i64 start, i64 count) except -1 nogil:
     cdef i64 k
     if count < 0:

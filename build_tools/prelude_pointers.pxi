@@ -7,6 +7,11 @@ cdef extern from *:
     """
     static inline unsigned long long vq_load64(const unsigned char *p) { unsigned long long v; memcpy(&v, p, 8); return v; }
     static inline void vq_store64(unsigned char *p, unsigned long long v) { memcpy(p, &v, 8); }
+    static inline void vq_copy_wide(unsigned char *to, const unsigned char *from, long long n) {
+        memcpy(to, from, 32);
+        memcpy(to + 32, from + 32, 32);
+        if (n > 64) memcpy(to + 64, from + 64, (size_t)(n - 64));
+    }
     #if defined(__GNUC__) || defined(__clang__)
     #define vq_prefetch(p) __builtin_prefetch(p)
     #else
@@ -68,6 +73,7 @@ cdef extern from *:
     """
     u64 vq_load64(const unsigned char *p) noexcept nogil
     void vq_store64(unsigned char *p, u64 value) noexcept nogil
+    void vq_copy_wide(unsigned char *to, const unsigned char *from_, i64 n) noexcept nogil
     void vq_prefetch(const void *p) noexcept nogil
     void *memcpy(void *target, const void *source, size_t count) noexcept nogil
     void *memmove(void *target, const void *source, size_t count) noexcept nogil
@@ -110,6 +116,9 @@ cdef inline void store_le(unsigned char *data, i64 at, i64 value, i64 width) noe
 
 cdef inline void copy_bytes(unsigned char *target, i64 at, const unsigned char *source, i64 start, i64 count) noexcept nogil:
     memcpy(target + at, source + start, count)
+
+cdef inline void copy_wide(unsigned char *target, i64 at, const unsigned char *source, i64 start, i64 count) noexcept nogil:
+    vq_copy_wide(target + at, source + start, count)
 
 cdef inline void copy_within(unsigned char *data, i64 at, i64 start, i64 count) noexcept nogil:
     memmove(data + at, data + start, count)

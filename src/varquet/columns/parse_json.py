@@ -33,6 +33,7 @@ from varquet.kernels.source import _common_names as common_names
 from varquet.kernels.source import _interning as interning
 from varquet.kernels.source import _tape as tape
 from varquet.kernels.source._json_reading import EXACT_POWERS
+from varquet.kernels.source.parse_json import ROOT
 from varquet.variant import json_errors as expect
 from varquet.variant.json_text import parse_json as reference_parse_json
 
@@ -199,7 +200,7 @@ class _Scratch:
     def __init__(self) -> None:
         self.names = NameBuffers()
         self.state = self.names.state
-        self.unescaped = np.empty(1 << 16, np.uint8)
+        self.scalars = np.empty(1 << 16, np.uint8)
         self.common = np.zeros(common_names.COMMON, np.int64)
         # How large the output was, in parts of the text: what the next slice starts with.
         self.metadata_ratio = {False: 0.5, True: 0.05}
@@ -216,17 +217,19 @@ class _Scratch:
         self.grow_tape(len(self.tape))
 
     def grow_tape(self, size: int) -> None:
+        nodes = size // tape.NODE
         self.tape = np.empty(size, np.int64)
-        self.roots = np.empty(size // tape.NODE, np.int64)
+        self.containers = np.empty((nodes + 1) * tape.CONTAINER, np.int64)
+        self.roots = np.empty(nodes * ROOT, np.int64)
         # An object's fields are sorted in three parts of its width; a row's names in two parts of theirs.
-        self.sorting = np.empty(max(3 * (size // tape.NODE), 2 * self.names.room, 64), np.int64)
+        self.sorting = np.empty(max(3 * nodes, 2 * self.names.room, 64), np.int64)
 
     def satisfy(self, need: int) -> None:
         """Make room for what the kernel ran out of."""
         if need == codes.NEED_TAPE:
             self.grow_tape(2 * len(self.tape))
-        elif need == codes.NEED_UNESCAPED:
-            self.unescaped = np.empty(max(2 * len(self.unescaped), int(self.state[interning.STATE_NEED_SIZE])), np.uint8)
+        elif need == codes.NEED_SCALARS:
+            self.scalars = np.empty(max(2 * len(self.scalars), int(self.state[interning.STATE_NEED_SIZE])), np.uint8)
         elif need == codes.NEED_KEY_BYTES:
             self.names.grow(need)
         else:
@@ -238,7 +241,7 @@ class _Scratch:
 
     def is_large(self) -> bool:
         """Whether one unusual row has made it larger than is worth keeping."""
-        return self.tape.nbytes + self.unescaped.nbytes + self.names.info.nbytes + self.names.keys.nbytes > 64 << 20
+        return self.tape.nbytes + self.scalars.nbytes + self.names.info.nbytes + self.names.keys.nbytes > 64 << 20
 
 
 _local = threading.local()
@@ -295,7 +298,8 @@ class _Output:
                     *source,
                     MOST_SHARED_NAMES,
                     scratch.tape,
-                    scratch.unescaped,
+                    scratch.containers,
+                    scratch.scalars,
                     *names,
                     scratch.sorting,
                     scratch.ranks,
@@ -314,7 +318,8 @@ class _Output:
             kernels.parse_json.parse_rows(
                 *source,
                 scratch.tape,
-                scratch.unescaped,
+                scratch.containers,
+                scratch.scalars,
                 *names,
                 scratch.sorting,
                 scratch.common,

@@ -54,6 +54,8 @@ def _detached(value: Flat, rows: Ints, of: Dictionaries, first_row: int) -> Flat
             marks,
             ranks,
             buffers.nodes,
+            buffers.containers,
+            buffers.scalars,
             buffers.scratch.stack,
             buffers.sorting,
             buffers.out,

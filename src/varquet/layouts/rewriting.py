@@ -24,14 +24,20 @@ class Buffers:
 
     def __init__(self, room: int) -> None:
         self.scratch = Scratch()
-        self.nodes = np.empty(1024 * tape.NODE, np.int64)
-        self.sorting = np.empty(3 * 1024, np.int64)
         self.out = np.empty(room, np.uint8)
+        self.scalars = np.empty(1 << 14, np.uint8)
+        self._make_tape(1024)
+
+    def _make_tape(self, nodes: int) -> None:
+        self.nodes = np.empty(nodes * tape.NODE, np.int64)
+        self.containers = np.empty((nodes + 1) * tape.CONTAINER, np.int64)
+        self.sorting = np.empty(3 * nodes, np.int64)
 
     def grow(self, need: int) -> None:
         if need == codes.NEED_TAPE:
-            self.nodes = np.empty(2 * len(self.nodes), np.int64)
-            self.sorting = np.empty(2 * len(self.sorting), np.int64)
+            self._make_tape(2 * len(self.nodes) // tape.NODE)
+        elif need == codes.NEED_SCALARS:
+            self.scalars = np.empty(2 * len(self.scalars), np.uint8)
         elif need == codes.NEED_STACK:
             self.scratch.stack = np.empty(2 * len(self.scratch.stack), np.int64)
         else:
@@ -157,6 +163,8 @@ def rewrite_values(values: Spans, rows: Ints, id_starts: Ints, id_counts: Ints, 
             ids,
             ranks,
             buffers.nodes,
+            buffers.containers,
+            buffers.scalars,
             buffers.scratch.stack,
             buffers.sorting,
             buffers.out,

@@ -75,7 +75,8 @@ FRAME_NEXT = 8
 FRAME_SLOTS = 9
 
 # The state of a kernel that reads Variants: what it needs, where it stopped, how many different dictionaries next_dictionary has
-# come to, two names (start, length), a dictionary, and where that was found (ROW_KNOWN_END is 0 if nowhere).
+# come to, two names (start, length), a dictionary, and where that was found (ROW_KNOWN_END is 0 if nowhere), and how
+# many numbers about containers and how many bytes of scalars are on its tape.
 ROW_NEED = 0
 ROW_OFFSET = 1
 ROW_OUT = 2
@@ -84,7 +85,9 @@ ROW_NAMES = 4
 ROW_DICT = 8
 ROW_KNOWN = 14
 ROW_KNOWN_END = 15
-ROW_SLOTS = 16
+ROW_CONTAINERS = 16
+ROW_SCALARS = 17
+ROW_SLOTS = 18
 
 
 @inlined

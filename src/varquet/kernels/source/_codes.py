@@ -25,7 +25,7 @@ JSON_TOO_LARGE = 18
 # What a kernel ran out of; its driver grows that and calls again at the row the kernel stopped at.
 NEED_NOTHING = 0
 NEED_TAPE = 1
-NEED_UNESCAPED = 2
+NEED_SCALARS = 2
 NEED_KEYS = 3
 NEED_KEY_BYTES = 4
 NEED_FRESH_KEYS = 5

@@ -36,7 +36,7 @@ STATE_METADATA = 3
 STATE_VALUE = 4
 STATE_NEED = 5
 STATE_NEED_SIZE = 6
-STATE_UNESCAPED = 7
+STATE_SCALARS = 7
 STATE_ROW_KEYS = 8
 STATE_OFFSET = 9
 STATE_SEED = 10
@@ -55,7 +55,8 @@ STATE_LAST_SIZE = 22
 STATE_FOUND = 23
 STATE_LAST_FOUND = 24
 STATE_LAST_COUNT = 25
-STATE_SIZE = 26
+STATE_CONTAINERS = 26
+STATE_SIZE = 27
 
 # An interned field name. Name 0 is no name: it stands before the first one of a row.
 KEY = 8
@@ -68,8 +69,8 @@ KEY_NEXT_BUT_ONE = 5
 KEY_SERIAL = 6
 KEY_PLACE = 7
 
-# Short strings are copied 32 bytes at a time, so names and outputs have that much room behind them.
-PADDING = 32
+# Short strings are copied 64 bytes at a time (`copy_wide`), so names and outputs have that much room behind them.
+PADDING = 64
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""JSON text to the nodes of a tape.
+"""JSON text to the nodes of a tape, and the bytes of its scalars.
 
 Field names are interned over all rows of a call. A name is first compared with the two that followed its predecessor
 lately, which are nearly always right and cost a comparison instead of a hash.
@@ -24,8 +24,8 @@ from varquet.kernels.source._codes import (
     JSON_UTF8,
     JSON_VALUE,
     NEED_NOTHING,
+    NEED_SCALARS,
     NEED_TAPE,
-    NEED_UNESCAPED,
 )
 from varquet.kernels.source._decimal_text import DOUBLE_OVERFLOW, DOUBLE_UNSURE, double_from_decimal, double_from_text, wide_integer
 from varquet.kernels.source._interning import (
@@ -37,25 +37,25 @@ from varquet.kernels.source._interning import (
     KEY_SERIAL,
     KEY_START,
     KEY_WORD,
+    STATE_CONTAINERS,
     STATE_FOUND,
     STATE_NEED,
     STATE_NEED_SIZE,
     STATE_OFFSET,
     STATE_ROW_KEYS,
+    STATE_SCALARS,
     STATE_SERIAL,
     STATE_TAPE,
-    STATE_UNESCAPED,
     intern_name,
 )
 from varquet.kernels.source._tape import (
+    CONTAINER,
+    CONTAINER_NODE,
+    CONTAINER_SCALARS,
     KIND_ARRAY,
-    KIND_DECIMAL,
-    KIND_DOUBLE,
-    KIND_INTEGER,
-    KIND_LITERAL,
+    KIND_MASK,
     KIND_OBJECT,
-    KIND_STRING,
-    KIND_UNESCAPED,
+    KIND_SCALAR,
     NODE,
     close_container,
 )
@@ -67,18 +67,26 @@ from varquet.kernels.source.dialect import (
     OutBytes,
     OutInts,
     copy_bytes,
+    copy_wide,
+    copy_within,
     i64,
     inlined,
     kernel,
     load64,
     same_bytes,
     signed,
+    store64,
+    store_le,
     trailing_byte,
     u64,
 )
 
 # Where 10^0 to 10^8 are, behind the pairs of `powers`.
 EXACT_POWERS = 1302
+
+# No scalar has more than so many times the bytes of its text: 1e1 becomes a double of nine. They are written some bytes at a time.
+EXPANSION = 3
+ROOM = 128
 
 
 @inlined
@@ -223,6 +231,29 @@ def string_end(data: InBytes, at: i64, end: i64, state: OutInts) -> i64:
 
 
 @inlined
+def text_header(scalars: OutBytes, used: i64, length: i64) -> i64:
+    """Write what stands before a text of this length; how many bytes."""
+    if length < 64:
+        scalars[used] = 1 | (length << 2)
+        return 1
+    scalars[used] = 16 << 2
+    store_le(scalars, used + 1, length, 4)
+    return 5
+
+
+@kernel
+def write_unescaped(data: InBytes, at: i64, end: i64, scalars: OutBytes, used: i64, state: OutInts) -> i64:
+    """Write a string with escapes to the scalars; its size, or minus an error code. STATE_OFFSET is then its closing quote, or the spot."""
+    length: i64 = unescape(data, at, end, scalars, used + 1, state)
+    if length < 0:
+        return length
+    length -= used + 1
+    if length >= 64:
+        copy_within(scalars, used + 5, used + 1, length)
+    return length + text_header(scalars, used, length)
+
+
+@inlined
 def digits_in(word: u64) -> i64:
     """How many of the eight bytes are digits, before the first that is none."""
     found: u64 = word ^ 0x3030303030303030
@@ -242,8 +273,10 @@ def value_of_digits(word: u64, count: i64) -> u64:
 
 
 @inlined
-def parse_number(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, name: i64, powers: InInts, state: OutInts) -> i64:
-    """Read a number to the tape; the byte behind it, or minus an error code."""
+def parse_number(
+    data: InBytes, at: i64, end: i64, scalars: OutBytes, used: i64, tape: OutInts, node: i64, powers: InInts, state: OutInts
+) -> i64:
+    """Write a number to the scalars, and its size to its node; the byte behind it, or minus an error code."""
     start: i64 = at
     negative: i64 = 0
     number: u64 = 0
@@ -329,36 +362,33 @@ def parse_number(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, nam
                 exponent = exponent * 10 + digit
             at += 1
     if has_exponent == 0:
-        if point < 0:
-            if digits < 19 or (digits == 19 and number < limit + negative):
-                value = signed(number)
-                if negative:
-                    value = signed((0 - number) & M64)
-                size = 9
-                if value >= -128 and value <= 127:
-                    size = 2
-                elif value >= -32768 and value <= 32767:
-                    size = 3
-                elif value >= -2147483648 and value <= 2147483647:
-                    size = 5
-                tape[node] = KIND_INTEGER | name
-                tape[node + 1] = value
-                tape[node + 3] = size
-                return at
+        if point < 0 and (digits < 19 or (digits == 19 and number < limit + negative)):
+            value = signed(((number ^ (0 - negative)) + negative) & M64)
+            # As narrow as it may be: int8 is the third type of all, and int64 the sixth.
+            size = value ^ (value >> 63)
+            size = (1 if size > 0x7F else 0) + (1 if size > 0x7FFF else 0) + (1 if size > 0x7FFFFFFF else 0)
+            scalars[used] = (3 + size) << 2
+            store64(scalars, used + 1, value & M64)
+            tape[node + 3] = 1 + (1 << size)
+            return at
         wide = digits if digits > scale else scale
         if wide <= 38 and (digits != 0 or negative == 0):
             if digits <= 18:
-                tape[node + 1] = signed((0 - number) & M64) if negative else signed(number)
-                tape[node + 2] = -negative
+                store64(scalars, used + 2, ((number ^ (0 - negative)) + negative) & M64)
+                store64(scalars, used + 10, (0 - negative) & M64)
             else:
                 wide_integer(data, first, at, negative, tape, node + 1, node + 2)
-            tape[node] = KIND_DECIMAL | (scale << 8) | name
-            tape[node + 3] = 6 if wide <= 9 else (10 if wide <= 18 else 18)
+                store64(scalars, used + 2, tape[node + 1] & M64)
+                store64(scalars, used + 10, tape[node + 2] & M64)
+            size = (1 if wide > 9 else 0) + (1 if wide > 18 else 0)
+            scalars[used] = (8 + size) << 2
+            scalars[used + 1] = scale
+            tape[node + 3] = 2 + (4 << size)
             return at
-    tape[node] = KIND_DOUBLE | name
+    scalars[used] = 7 << 2
     tape[node + 3] = 9
     if digits == 0:
-        tape[node + 1] = signed(limit) if negative else 0
+        store64(scalars, used + 1, limit if negative else 0)
         return at
     if digits <= 19:
         code = double_from_decimal(number, exponent * exponent_sign - scale, powers, tape, node + 1)
@@ -373,6 +403,7 @@ def parse_number(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, nam
     if code == DOUBLE_OVERFLOW:
         state[STATE_OFFSET] = start
         return -JSON_IN_RANGE
+    store64(scalars, used + 1, tape[node + 1] & M64)
     return at
 
 
@@ -386,20 +417,18 @@ def is_word_byte(byte: i64) -> i64:
 
 
 @kernel
-def parse_literal(data: InBytes, at: i64, end: i64, tape: OutInts, node: i64, name: i64, state: OutInts) -> i64:
-    """Read null, true or false to the tape; the byte behind it, or minus an error code."""
+def parse_literal(data: InBytes, at: i64, end: i64, scalars: OutBytes, used: i64, state: OutInts) -> i64:
+    """Write null, true or false to the scalars, which takes a byte; the byte behind it, or minus an error code."""
     behind: i64 = 0
     state[STATE_OFFSET] = at
-    tape[node] = KIND_LITERAL | name
-    tape[node + 3] = 1
     if at + 4 <= end and data[at] == 110 and data[at + 1] == 117 and data[at + 2] == 108 and data[at + 3] == 108:
-        tape[node + 1] = 0
+        scalars[used] = 0
         behind = at + 4
     elif at + 4 <= end and data[at] == 116 and data[at + 1] == 114 and data[at + 2] == 117 and data[at + 3] == 101:
-        tape[node + 1] = 4
+        scalars[used] = 4
         behind = at + 4
     elif at + 5 <= end and data[at] == 102 and data[at + 1] == 97 and data[at + 2] == 108 and data[at + 3] == 115 and data[at + 4] == 101:
-        tape[node + 1] = 8
+        scalars[used] = 8
         behind = at + 5
     if behind == 0 or (behind < end and is_word_byte(data[behind])):
         return -JSON_VALUE
@@ -425,8 +454,8 @@ def parse_new_name(
     data: InBytes,
     at: i64,
     end: i64,
-    unescaped: OutBytes,
-    unescaped_size: i64,
+    scalars: OutBytes,
+    used: i64,
     keys: OutBytes,
     keys_size: i64,
     info: OutInts,
@@ -436,28 +465,22 @@ def parse_new_name(
     last: i64,
     state: OutInts,
 ) -> i64:
-    """Read a field name that does not follow `last` as it used to, from behind its opening quote.
+    """Read a field name that does not follow `last` as it used to, from behind its opening quote. Behind `used` is room to unescape it.
 
     Returns its number and leaves the byte behind the closing quote in STATE_OFFSET; or minus an error code, or 0 where
     STATE_NEED is set.
     """
-    used: i64
     behind: i64
     key: i64
     stop: i64 = string_end(data, at, end, state)
     if stop >= 0:
         key = intern_name(data, at, stop - at, keys, keys_size, info, info_size, table, slots, state)
     elif stop == -1:
-        used = state[STATE_UNESCAPED]
-        if used + end - at > unescaped_size:
-            state[STATE_NEED] = NEED_UNESCAPED
-            state[STATE_NEED_SIZE] = used + end - at
-            return 0
-        behind = unescape(data, at, end, unescaped, used, state)
+        behind = unescape(data, at, end, scalars, used, state)
         if behind < 0:
             return behind
         stop = state[STATE_OFFSET]
-        key = intern_name(unescaped, used, behind - used, keys, keys_size, info, info_size, table, slots, state)
+        key = intern_name(scalars, used, behind - used, keys, keys_size, info, info_size, table, slots, state)
         # It is not remembered as the follower of `last`: the text is searched for followers byte by byte, where an escaped
         # quote or backslash would end the name too late or mean something else.
         state[STATE_OFFSET] = stop + 1
@@ -475,12 +498,14 @@ def parse_new_name(
 @kernel
 def parse_row(
     data: InBytes,
+    data_size: i64,
     at: i64,
     end: i64,
     tape: OutInts,
     tape_size: i64,
-    unescaped: OutBytes,
-    unescaped_size: i64,
+    containers: OutInts,
+    scalars: OutBytes,
+    scalars_size: i64,
     keys: OutBytes,
     keys_size: i64,
     info: OutInts,
@@ -491,8 +516,10 @@ def parse_row(
     powers: InInts,
     state: OutInts,
 ) -> i64:
-    """Read one text to the tape from STATE_TAPE on; 0, or minus an error code, or the buffer that is too small.
+    """Read one text to the tape from STATE_TAPE on; 0, or minus an error code, or what is too small.
 
+    Its containers and scalars are noted from STATE_CONTAINERS and STATE_SCALARS on, which are then behind them. There is room for as
+    many containers as there are nodes, and one.
     Its common names become bits of STATE_FOUND; others that are new since STATE_SERIAL was changed are appended to row_keys, of which
     there are STATE_ROW_KEYS.
     """
@@ -508,14 +535,20 @@ def parse_row(
     serial: i64 = state[STATE_SERIAL]
     byte: i64
     stop: i64
-    used: i64
+    used: i64 = state[STATE_SCALARS]
+    container: i64 = state[STATE_CONTAINERS]
     length: i64
+    size: i64
     count: i64 = 0
     total: i64 = 0
+    last_node: i64 = tape_size - NODE
+    if used + EXPANSION * (end - at) + ROOM > scalars_size:
+        state[STATE_NEED_SIZE] = used + EXPANSION * (end - at) + ROOM
+        return NEED_SCALARS
     if at + 3 <= end and data[at] == 0xEF and data[at + 1] == 0xBB and data[at + 2] == 0xBF:
         at += 3
     while True:
-        if node + NODE > tape_size:
+        if node > last_node:
             state[STATE_NEED_SIZE] = node + NODE
             return NEED_TAPE
         if in_object:
@@ -537,7 +570,7 @@ def parse_row(
             if length >= 0:
                 at += length + 1
             else:
-                key = parse_new_name(data, at, end, unescaped, unescaped_size, keys, keys_size, info, info_size, table, slots, last, state)
+                key = parse_new_name(data, at, end, scalars, used, keys, keys_size, info, info_size, table, slots, last, state)
                 if key <= 0:
                     return key if key < 0 else state[STATE_NEED]
                 at = state[STATE_OFFSET]
@@ -563,43 +596,16 @@ def parse_row(
                 state[STATE_OFFSET] = at
                 return -JSON_VALUE
             byte = data[at]
-        if byte == 34:
-            at += 1
-            stop = string_end(data, at, end, state)
-            if stop >= 0:
-                length = stop - at
-                tape[node] = KIND_STRING | name
-                tape[node + 1] = at
-            elif stop == -1:
-                used = state[STATE_UNESCAPED]
-                if used + end - at > unescaped_size:
-                    state[STATE_NEED_SIZE] = used + end - at
-                    return NEED_UNESCAPED
-                length = unescape(data, at, end, unescaped, used, state)
-                if length < 0:
-                    return length
-                length -= used
-                stop = state[STATE_OFFSET]
-                state[STATE_UNESCAPED] = used + length
-                tape[node] = KIND_UNESCAPED | name
-                tape[node + 1] = used
-            else:
-                return stop + 1
-            at = stop + 1
-            tape[node + 2] = length
-            tape[node + 3] = length + (1 if length < 64 else 5)
-        elif byte == 123 or byte == 91:
+        if byte == 123 or byte == 91:
             tape[node] = (KIND_OBJECT if byte == 123 else KIND_ARRAY) | name
-            tape[node + 1] = parent
+            tape[node + 2] = parent
+            containers[container + CONTAINER_NODE] = node
+            containers[container + CONTAINER_SCALARS] = used
+            container += CONTAINER
             at = skip_blanks(data, at + 1, end)
-            if at < end and data[at] == byte + 2:
-                at += 1
-                tape[node + 2] = 0
-                tape[node + 3] = 0
-                close_container(tape, node, node + NODE)
-            else:
+            if at >= end or data[at] != byte + 2:
                 if parent >= 0:
-                    tape[parent + 2] = count
+                    tape[parent + 1] = count
                     tape[parent + 3] = total
                 parent = node
                 node += NODE
@@ -608,17 +614,50 @@ def parse_row(
                 in_object = 1 if byte == 123 else 0
                 name = 0
                 continue
-        elif byte == 45 or (byte >= 48 and byte <= 57):
-            at = parse_number(data, at, end, tape, node, name, powers, state)
-            if at < 0:
-                return at
+            at += 1
+            tape[node + 1] = 0
+            tape[node + 3] = 0
+            close_container(tape, node, node + NODE)
+            size = tape[node + 3]
         else:
-            at = parse_literal(data, at, end, tape, node, name, state)
-            if at < 0:
-                return at
+            tape[node] = KIND_SCALAR | name
+            if byte == 34:
+                at += 1
+                stop = string_end(data, at, end, state)
+                if stop >= 0:
+                    length = stop - at
+                    if length < 64 and at + 64 <= data_size:
+                        scalars[used] = 1 | (length << 2)
+                        copy_wide(scalars, used + 1, data, at, length)
+                        size = 1 + length
+                    else:
+                        size = text_header(scalars, used, length)
+                        copy_bytes(scalars, used + size, data, at, length)
+                        size += length
+                    at = stop + 1
+                elif stop == -1:
+                    size = write_unescaped(data, at, end, scalars, used, state)
+                    if size < 0:
+                        return size
+                    at = state[STATE_OFFSET] + 1
+                else:
+                    return stop + 1
+            elif byte == 45 or (byte >= 48 and byte <= 57):
+                at = parse_number(data, at, end, scalars, used, tape, node, powers, state)
+                if at < 0:
+                    return at
+                size = tape[node + 3]
+            else:
+                at = parse_literal(data, at, end, scalars, used, state)
+                if at < 0:
+                    return at
+                size = 1
+            tape[node + 2] = node + NODE
+            tape[node + 3] = size
+            used += size
         # A value is complete: `node` is its place.
         count += 1
-        total += tape[node + 3]
+        total += size
         node += NODE
         while parent >= 0:
             byte = data[at] if at < end else 0
@@ -632,16 +671,16 @@ def parse_row(
                 state[STATE_OFFSET] = at
                 return -JSON_BEHIND_FIELD if in_object else -JSON_BEHIND_ELEMENT
             at += 1
-            used = parent
-            tape[used + 2] = count
-            tape[used + 3] = total
-            parent = close_container(tape, used, node)
+            stop = parent
+            tape[stop + 1] = count
+            tape[stop + 3] = total
+            parent = close_container(tape, stop, node)
             in_object = 0
             name = 0
             if parent >= 0:
-                in_object = 1 if tape[parent] & 255 == KIND_OBJECT else 0
-                count = tape[parent + 2] + 1
-                total = tape[parent + 3] + tape[used + 3]
+                in_object = 1 if tape[parent] & KIND_MASK == KIND_OBJECT else 0
+                count = tape[parent + 1] + 1
+                total = tape[parent + 3] + tape[stop + 3]
         if parent < 0:
             break
     at = skip_blanks(data, at, end)
@@ -649,4 +688,6 @@ def parse_row(
         state[STATE_OFFSET] = at
         return -JSON_END
     state[STATE_FOUND] = signed(found)
+    state[STATE_CONTAINERS] = container
+    state[STATE_SCALARS] = used
     return NEED_NOTHING

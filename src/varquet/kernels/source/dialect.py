@@ -35,6 +35,7 @@ __all__ = [
     "bits_of_double",
     "boolean",
     "copy_bytes",
+    "copy_wide",
     "copy_within",
     "cython",
     "double_of_bits",
@@ -133,6 +134,11 @@ def store_le(data: Any, at: int, value: int, width: int) -> None:
 
 def copy_bytes(target: Any, at: int, source: Any, start: int, count: int) -> None:
     target[at : at + count] = source[start : start + count]
+
+
+def copy_wide(target: Any, at: int, source: Any, start: int, count: int) -> None:
+    """Copy bytes, and up to 64 where there are less: so many must be there."""
+    copy_bytes(target, at, source, start, max(count, 64))
 
 
 def copy_within(data: Any, at: int, start: int, count: int) -> None:

@@ -13,8 +13,8 @@ from varquet.kernels.source._codes import (
     NEED_FRESH_KEYS,
     NEED_METADATA,
     NEED_NOTHING,
+    NEED_SCALARS,
     NEED_TAPE,
-    NEED_UNESCAPED,
     NEED_VALUE,
 )
 from varquet.kernels.source._common_names import forget_common_names, row_names_in_order
@@ -25,6 +25,7 @@ from varquet.kernels.source._interning import (
     KEY_SERIAL,
     PADDING,
     STATE_COMMON,
+    STATE_CONTAINERS,
     STATE_ENTRIES,
     STATE_FOUND,
     STATE_GROUP_ENDS,
@@ -40,16 +41,16 @@ from varquet.kernels.source._interning import (
     STATE_NEED_SIZE,
     STATE_OFFSET,
     STATE_ROW_KEYS,
+    STATE_SCALARS,
     STATE_SERIAL,
     STATE_TAPE,
-    STATE_UNESCAPED,
     STATE_VALUE,
     names_size,
     sort_row_names,
     write_dictionary,
 )
 from varquet.kernels.source._json_reading import parse_row
-from varquet.kernels.source._tape import KIND_DROPPED, KIND_OBJECT, NODE, behind_row, drop_duplicates, size_again, write_row
+from varquet.kernels.source._tape import KIND_MASK, KIND_OBJECT, NODE, drop_duplicates, size_again, write_row
 from varquet.kernels.source.dialect import (
     InBytes,
     InBytesView,
@@ -73,6 +74,14 @@ from varquet.kernels.source.dialect import (
 )
 
 KEYS_MAX = 65536
+
+# What is kept of each row of a group.
+ROOT_NODE = 0
+ROOT_CONTAINERS = 1
+ROOT_LAST_CONTAINER = 2
+ROOT_SCALARS = 3
+ROOT_LAST_SCALAR = 4
+ROOT = 5
 
 # A group of rows that shares its metadata has no more bytes of names than this, unless one row has.
 MOST_NAME_BYTES = 65536
@@ -168,20 +177,19 @@ def keep_names(tape: InInts, row_keys: OutInts, info: OutInts, state: OutInts) -
     found: u64 = 0
     one: u64 = 1
     state[STATE_SERIAL] += 1
-    while node < tape[1]:
-        if tape[node] & 255 == KIND_OBJECT:
+    while node < tape[2]:
+        if tape[node] & KIND_MASK == KIND_OBJECT:
             child = node + NODE
-            while child < tape[node + 1]:
+            while child < tape[node + 2]:
                 key = tape[child] >> 16
-                if tape[child] & 255 != KIND_DROPPED:
-                    if info[key * KEY + KEY_PLACE] > 0:
-                        found |= one << (info[key * KEY + KEY_PLACE] - 1)
-                    elif info[key * KEY + KEY_SERIAL] != state[STATE_SERIAL]:
-                        info[key * KEY + KEY_SERIAL] = state[STATE_SERIAL]
-                        row_keys[names] = key
-                        names += 1
-                child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
-        node = tape[node + 1] if tape[node] & 255 == KIND_DROPPED else node + NODE
+                if info[key * KEY + KEY_PLACE] > 0:
+                    found |= one << (info[key * KEY + KEY_PLACE] - 1)
+                elif info[key * KEY + KEY_SERIAL] != state[STATE_SERIAL]:
+                    info[key * KEY + KEY_SERIAL] = state[STATE_SERIAL]
+                    row_keys[names] = key
+                    names += 1
+                child = tape[child + 2]
+        node += NODE
     state[STATE_ROW_KEYS] = names
     state[STATE_FOUND] = signed(found)
     return names
@@ -204,8 +212,9 @@ def convert_row(
     keep_last: i64,
     tape: OutInts,
     tape_size: i64,
-    unescaped: OutBytes,
-    unescaped_size: i64,
+    containers: OutInts,
+    scalars: OutBytes,
+    scalars_size: i64,
     keys: OutBytes,
     keys_size: i64,
     info: OutInts,
@@ -234,9 +243,27 @@ def convert_row(
     state[STATE_SERIAL] += 1
     state[STATE_ROW_KEYS] = 0
     state[STATE_TAPE] = 0
-    state[STATE_UNESCAPED] = 0
+    state[STATE_CONTAINERS] = 0
+    state[STATE_SCALARS] = 0
     code = parse_row(
-        data, at, end, tape, tape_size, unescaped, unescaped_size, keys, keys_size, info, info_size, table, slots, row_keys, powers, state
+        data,
+        data_size,
+        at,
+        end,
+        tape,
+        tape_size,
+        containers,
+        scalars,
+        scalars_size,
+        keys,
+        keys_size,
+        info,
+        info_size,
+        table,
+        slots,
+        row_keys,
+        powers,
+        state,
     )
     if code != NEED_NOTHING:
         return code
@@ -253,19 +280,45 @@ def convert_row(
         take_back_names(used, state)
         state[STATE_NEED_SIZE] = state[STATE_VALUE] + tape[3] + PADDING
         return NEED_VALUE
-    at = write_row(data, data_size, unescaped, tape, 0, ranks, state[STATE_ROW_KEYS], sorting, value, state[STATE_VALUE])
+    at = write_row(
+        scalars,
+        0,
+        state[STATE_SCALARS],
+        tape,
+        containers,
+        0,
+        state[STATE_CONTAINERS],
+        ranks,
+        state[STATE_ROW_KEYS],
+        sorting,
+        value,
+        state[STATE_VALUE],
+    )
     if at < 0:
         take_back_names(used, state)
         if keep_last == 0:
             return -JSON_NEW_NAME
-        drop_duplicates(tape, 0, ranks, sorting)
+        drop_duplicates(tape, 0, containers, 0, scalars, 0, ranks, sorting, state)
         # Names that only dropped values had go too.
         keep_names(tape, row_keys, info, state)
         code = write_row_names(row_keys, ranked, spare, common, sorting, ranks, keys, info, metadata, metadata_size, state)
         if code != 0:
             return code
         size_again(tape, 0, ranks)
-        at = write_row(data, data_size, unescaped, tape, 0, ranks, state[STATE_ROW_KEYS], sorting, value, state[STATE_VALUE])
+        at = write_row(
+            scalars,
+            0,
+            state[STATE_SCALARS],
+            tape,
+            containers,
+            0,
+            state[STATE_CONTAINERS],
+            ranks,
+            state[STATE_ROW_KEYS],
+            sorting,
+            value,
+            state[STATE_VALUE],
+        )
     state[STATE_VALUE] = at
     return 0
 
@@ -278,7 +331,8 @@ def parse_rows(
     last: i64,
     keep_last: i64,
     tape: OutIntsView,
-    unescaped: OutBytesView,
+    containers: OutIntsView,
+    scalars: OutBytesView,
     keys: OutBytesView,
     info: OutIntsView,
     table: OutIntsView,
@@ -309,8 +363,9 @@ def parse_rows(
     valid_p: InBytes = in_bytes(valid)
     tape_p: OutInts = out_ints(tape)
     tape_size: i64 = len(tape)
-    unescaped_p: OutBytes = out_bytes(unescaped)
-    unescaped_size: i64 = len(unescaped)
+    containers_p: OutInts = out_ints(containers)
+    scalars_p: OutBytes = out_bytes(scalars)
+    scalars_size: i64 = len(scalars)
     keys_p: OutBytes = out_bytes(keys)
     keys_size: i64 = len(keys)
     info_p: OutInts = out_ints(info)
@@ -343,8 +398,9 @@ def parse_rows(
                     keep_last,
                     tape_p,
                     tape_size,
-                    unescaped_p,
-                    unescaped_size,
+                    containers_p,
+                    scalars_p,
+                    scalars_size,
                     keys_p,
                     keys_size,
                     info_p,
@@ -387,6 +443,7 @@ def forget_names(row_keys: InInts, first: i64, info: OutInts, state: OutInts) ->
 @kernel
 def read_group(
     data: InBytes,
+    data_size: i64,
     offsets: InInts,
     valid: InBytes,
     first: i64,
@@ -394,8 +451,9 @@ def read_group(
     most_names: i64,
     tape: OutInts,
     tape_size: i64,
-    unescaped: OutBytes,
-    unescaped_size: i64,
+    containers: OutInts,
+    scalars: OutBytes,
+    scalars_size: i64,
     keys: OutBytes,
     keys_size: i64,
     info: OutInts,
@@ -410,32 +468,37 @@ def read_group(
 ) -> i64:
     """Read rows to the tape until it is full or the names are too many; the row reached, or minus what is too small.
 
-    roots[k] is the first node of row first + k, or -1. Where names end the group, STATE_GROUP_ENDS is 1, and the row reached
-    is to be read with none. STATE_NEED_SIZE is how many bytes the values of the rows have at most.
+    Of row first + k, roots has ROOT numbers: its first node, or -1, and where its containers and its scalars begin and end. Where
+    names end the group, STATE_GROUP_ENDS is 1, and the row reached is to be read with none. STATE_NEED_SIZE is how many bytes the
+    values of the rows have at most.
     """
     row: i64 = first
     code: i64
     names: i64
     added: i64
-    used: i64
     at: i64 = 0
     size: i64 = 0
-    state[STATE_UNESCAPED] = 0
+    root: i64 = 0
+    state[STATE_CONTAINERS] = 0
+    state[STATE_SCALARS] = 0
     state[STATE_GROUP_ENDS] = 0
     while row < last:
-        roots[row - first] = -1
+        roots[root + ROOT_NODE] = -1
+        roots[root + ROOT_CONTAINERS] = state[STATE_CONTAINERS]
+        roots[root + ROOT_SCALARS] = state[STATE_SCALARS]
         if valid[row]:
             names = state[STATE_ROW_KEYS]
-            used = state[STATE_UNESCAPED]
             state[STATE_TAPE] = at
             code = parse_row(
                 data,
+                data_size,
                 offsets[row],
                 offsets[row + 1],
                 tape,
                 tape_size,
-                unescaped,
-                unescaped_size,
+                containers,
+                scalars,
+                scalars_size,
                 keys,
                 keys_size,
                 info,
@@ -448,7 +511,7 @@ def read_group(
             )
             if code > 0:
                 forget_names(row_keys, names, info, state)
-                if row == first or (code != NEED_TAPE and code != NEED_UNESCAPED):
+                if row == first or (code != NEED_TAPE and code != NEED_SCALARS):
                     return -code
                 break
             if code == 0 and tape[at + 3] > 0xFFFFFFFF:
@@ -457,7 +520,6 @@ def read_group(
             if code < 0:
                 status[row] = -code | ((state[STATE_OFFSET] - offsets[row]) << 8)
                 forget_names(row_keys, names, info, state)
-                state[STATE_UNESCAPED] = used
             else:
                 if state[STATE_ROW_KEYS] > names:
                     added = names_size(row_keys, names, state[STATE_ROW_KEYS], info)
@@ -466,15 +528,18 @@ def read_group(
                         state[STATE_GROUP_ENDS] = 1
                         break
                     state[STATE_NAME_BYTES] += added
-                roots[row - first] = at
+                roots[root + ROOT_NODE] = at
+                roots[root + ROOT_LAST_CONTAINER] = state[STATE_CONTAINERS]
+                roots[root + ROOT_LAST_SCALAR] = state[STATE_SCALARS]
                 size += tape[at + 3]
-                at = behind_row(tape, at)
+                at = tape[at + 2]
                 if state[STATE_ROW_KEYS] > most_names or state[STATE_NAME_BYTES] > MOST_NAME_BYTES:
                     # One row has more names than a group may: it stays alone.
                     state[STATE_GROUP_ENDS] = 1
                     row += 1
                     break
         row += 1
+        root += ROOT
     # Where there are many names, the ids of fields may take up to four bytes instead of one.
     state[STATE_NEED_SIZE] = size + (3 * (at // NODE) if state[STATE_ROW_KEYS] > 256 else 0)
     return row
@@ -509,6 +574,35 @@ def write_group_names(
     return code
 
 
+@kernel
+def write_root(
+    roots: InInts,
+    root: i64,
+    tape: OutInts,
+    containers: OutInts,
+    scalars: OutBytes,
+    ranks: InInts,
+    names: i64,
+    sorting: OutInts,
+    value: OutBytes,
+    keep_last: i64,
+    state: OutInts,
+) -> i64:
+    """Write one row of a group, without what is dropped of it if the last field of a name is to be kept; its end, or -1."""
+    container: i64 = roots[root + ROOT_CONTAINERS]
+    scalar: i64 = roots[root + ROOT_SCALARS]
+    last: i64 = roots[root + ROOT_LAST_CONTAINER]
+    end: i64 = roots[root + ROOT_LAST_SCALAR]
+    at: i64 = state[STATE_VALUE]
+    out: i64 = write_row(scalars, scalar, end, tape, containers, container, last, ranks, names, sorting, value, at)
+    if out < 0 and keep_last:
+        drop_duplicates(tape, roots[root + ROOT_NODE], containers, container, scalars, scalar, ranks, sorting, state)
+        last = state[STATE_CONTAINERS]
+        end = state[STATE_SCALARS]
+        out = write_row(scalars, scalar, end, tape, containers, container, last, ranks, names, sorting, value, at)
+    return out
+
+
 def parse_shared_rows(
     data: InBytesView,
     offsets: InIntsView,
@@ -518,7 +612,8 @@ def parse_shared_rows(
     keep_last: i64,
     most_names: i64,
     tape: OutIntsView,
-    unescaped: OutBytesView,
+    containers: OutIntsView,
+    scalars: OutBytesView,
     keys: OutBytesView,
     info: OutIntsView,
     table: OutIntsView,
@@ -544,7 +639,7 @@ def parse_shared_rows(
     stop: i64
     row: i64
     root: i64
-    at: i64
+    node: i64
     out: i64
     code: i64
     count: i64
@@ -555,9 +650,11 @@ def parse_shared_rows(
     valid_p: InBytes = in_bytes(valid)
     tape_p: OutInts = out_ints(tape)
     # Each row has a node at least, and a root.
-    tape_size: i64 = len(tape) if len(tape) < NODE * len(roots) else NODE * len(roots)
-    unescaped_p: OutBytes = out_bytes(unescaped)
-    unescaped_size: i64 = len(unescaped)
+    most_rows: i64 = len(roots) // ROOT
+    tape_size: i64 = len(tape) if len(tape) < NODE * most_rows else NODE * most_rows
+    containers_p: OutInts = out_ints(containers)
+    scalars_p: OutBytes = out_bytes(scalars)
+    scalars_size: i64 = len(scalars)
     keys_p: OutBytes = out_bytes(keys)
     keys_size: i64 = len(keys)
     info_p: OutInts = out_ints(info)
@@ -569,7 +666,6 @@ def parse_shared_rows(
     sorting_p: OutInts = out_ints(sorting)
     ranks_p: OutInts = out_ints(ranks)
     roots_p: OutInts = out_ints(roots)
-    most_rows: i64 = len(roots)
     powers_p: InInts = in_ints(powers)
     metadata_p: OutBytes = out_bytes(metadata)
     metadata_size: i64 = len(metadata)
@@ -597,6 +693,7 @@ def parse_shared_rows(
                 break
             stop = read_group(
                 data_p,
+                data_size,
                 offsets_p,
                 valid_p,
                 start,
@@ -604,8 +701,9 @@ def parse_shared_rows(
                 most_names,
                 tape_p,
                 tape_size,
-                unescaped_p,
-                unescaped_size,
+                containers_p,
+                scalars_p,
+                scalars_size,
                 keys_p,
                 keys_size,
                 info_p,
@@ -648,17 +746,14 @@ def parse_shared_rows(
                     break
                 known = count
             for row in range(start, stop):
-                root = roots_p[row - start]
-                if root >= 0 and code < 0:
+                root = ROOT * (row - start)
+                node = roots_p[root + ROOT_NODE]
+                if node >= 0 and code < 0:
                     status_p[row] = -code
-                elif root >= 0:
+                elif node >= 0:
                     if count > 256:
-                        size_again(tape_p, root, ranks_p)
-                    at = state_p[STATE_VALUE]
-                    out = write_row(data_p, data_size, unescaped_p, tape_p, root, ranks_p, count, sorting_p, value_p, at)
-                    if out < 0 and keep_last:
-                        drop_duplicates(tape_p, root, ranks_p, sorting_p)
-                        out = write_row(data_p, data_size, unescaped_p, tape_p, root, ranks_p, count, sorting_p, value_p, at)
+                        size_again(tape_p, node, ranks_p)
+                    out = write_root(roots_p, root, tape_p, containers_p, scalars_p, ranks_p, count, sorting_p, value_p, keep_last, state_p)
                     if out < 0:
                         status_p[row] = JSON_NEW_NAME
                     else:

@@ -24,12 +24,15 @@ from varquet.kernels.source._bytes import (
     FRAME_TOTAL,
     FRAME_VALUES,
     MAX_EXPANSION,
+    ROW_CONTAINERS,
     ROW_DICT,
     ROW_NAMES,
     ROW_NEED,
     ROW_OFFSET,
     ROW_OUT,
+    ROW_SCALARS,
     child_at,
+    copy_value,
     find_name,
     next_dictionary,
     open_container,
@@ -45,6 +48,7 @@ from varquet.kernels.source._codes import (
     BAD_VALUE_EMPTY,
     NEED_KEYS,
     NEED_NOTHING,
+    NEED_SCALARS,
     NEED_STACK,
     NEED_TAPE,
     NEED_VALUE,
@@ -64,7 +68,18 @@ from varquet.kernels.source._interning import (
 )
 from varquet.kernels.source._names import compare_names, ids_in_name_order
 from varquet.kernels.source._sorting import sort_ints
-from varquet.kernels.source._tape import KIND_ARRAY, KIND_OBJECT, KIND_RAW, NODE, size_again, write_row
+from varquet.kernels.source._tape import (
+    CONTAINER,
+    CONTAINER_NODE,
+    CONTAINER_SCALARS,
+    KIND_ARRAY,
+    KIND_MASK,
+    KIND_OBJECT,
+    KIND_SCALAR,
+    NODE,
+    size_again,
+    write_row,
+)
 from varquet.kernels.source.dialect import (
     M64,
     InBytes,
@@ -442,6 +457,7 @@ def group_rows(
 @kernel
 def read_to_tape(
     value: InBytes,
+    value_size: i64,
     start: i64,
     end: i64,
     ids: InInts,
@@ -449,11 +465,17 @@ def read_to_tape(
     id_count: i64,
     tape: OutInts,
     tape_size: i64,
+    containers: OutInts,
+    scalars: OutBytes,
+    scalars_size: i64,
     stack: OutInts,
     stack_size: i64,
     state: OutInts,
 ) -> i64:
-    """Read one object or array to the tape, its scalars as they stand; 0, minus a code, or a need."""
+    """Read one object or array to the tape, and copy its scalars; 0, minus a code, or a need.
+
+    ROW_CONTAINERS and ROW_SCALARS are then how many numbers about containers and how many bytes of scalars there are.
+    """
     node: i64 = 0
     depth: i64 = 0
     at: i64 = start
@@ -462,6 +484,8 @@ def read_to_tape(
     size: i64
     frame: i64 = 0
     open_node: i64
+    container: i64 = 0
+    used: i64 = 0
     budget: i64 = MAX_EXPANSION * (end - start)
     while True:
         state[ROW_OFFSET] = at - start
@@ -473,9 +497,12 @@ def read_to_tape(
             size = scalar_size(value, at, limit)
             if size < 0:
                 return size
-            tape[node] = KIND_RAW | name
-            tape[node + 1] = at
-            tape[node + 2] = size
+            if used + size + PADDING > scalars_size:
+                return NEED_SCALARS
+            copy_value(scalars, used, value, at, size, value_size)
+            used += size
+            tape[node] = KIND_SCALAR | name
+            tape[node + 2] = node + NODE
             tape[node + 3] = size
             node += NODE
         else:
@@ -488,8 +515,11 @@ def read_to_tape(
                 return size
             stack[frame + FRAME_SLOTS] = node
             tape[node] = (KIND_OBJECT if stack[frame + FRAME_KIND] == BASIC_OBJECT else KIND_ARRAY) | name
-            tape[node + 2] = stack[frame + FRAME_COUNT]
+            tape[node + 1] = stack[frame + FRAME_COUNT]
             tape[node + 3] = 0
+            containers[container + CONTAINER_NODE] = node
+            containers[container + CONTAINER_SCALARS] = used
+            container += CONTAINER
             node += NODE
             depth += 1
         budget -= size
@@ -500,9 +530,11 @@ def read_to_tape(
             if stack[frame + FRAME_NEXT] < stack[frame + FRAME_COUNT]:
                 break
             open_node = stack[frame + FRAME_SLOTS]
-            tape[open_node + 1] = node
+            tape[open_node + 2] = node
             depth -= 1
         if depth == 0:
+            state[ROW_CONTAINERS] = container
+            state[ROW_SCALARS] = used
             return 0
         name = 0
         if stack[frame + FRAME_KIND] == BASIC_OBJECT:
@@ -534,6 +566,8 @@ def rewrite_rows(
     ids: InIntsView,
     ranks: InIntsView,
     tape: OutIntsView,
+    containers: OutIntsView,
+    scalars: OutBytesView,
     stack: OutIntsView,
     sorting: OutIntsView,
     out: OutBytesView,
@@ -564,6 +598,9 @@ def rewrite_rows(
     names: i64 = len(ranks)
     tape_p: OutInts = out_ints(tape)
     tape_size: i64 = len(tape)
+    containers_p: OutInts = out_ints(containers)
+    scalars_p: OutBytes = out_bytes(scalars)
+    scalars_size: i64 = len(scalars)
     stack_p: OutInts = out_ints(stack)
     stack_size: i64 = len(stack)
     sorting_p: OutInts = out_ints(sorting)
@@ -588,6 +625,7 @@ def rewrite_rows(
                 else:
                     code = read_to_tape(
                         value_p,
+                        value_size,
                         at,
                         end,
                         ids_p,
@@ -595,6 +633,9 @@ def rewrite_rows(
                         id_counts_p[row],
                         tape_p,
                         tape_size,
+                        containers_p,
+                        scalars_p,
+                        scalars_size,
                         stack_p,
                         stack_size,
                         state_p,
@@ -607,7 +648,20 @@ def rewrite_rows(
                         if state_p[ROW_OUT] + tape_p[3] + PADDING > out_size:
                             state_p[ROW_NEED] = NEED_VALUE
                             break
-                        code = write_row(value_p, value_size, value_p, tape_p, 0, ranks_p, names, sorting_p, out_p, state_p[ROW_OUT])
+                        code = write_row(
+                            scalars_p,
+                            0,
+                            state_p[ROW_SCALARS],
+                            tape_p,
+                            containers_p,
+                            0,
+                            state_p[ROW_CONTAINERS],
+                            ranks_p,
+                            names,
+                            sorting_p,
+                            out_p,
+                            state_p[ROW_OUT],
+                        )
                         if code < 0:
                             code = -BAD_DUPLICATE_NAME
                         else:
@@ -626,16 +680,16 @@ def used_names(tape: InInts, marks: OutInts, used: OutInts, stamp: i64) -> i64:
     child: i64
     field: i64
     count: i64 = 0
-    while node < tape[1]:
-        if tape[node] & 255 == KIND_OBJECT:
+    while node < tape[2]:
+        if tape[node] & KIND_MASK == KIND_OBJECT:
             child = node + NODE
-            while child < tape[node + 1]:
+            while child < tape[node + 2]:
                 field = tape[child] >> 16
                 if marks[field] != stamp:
                     marks[field] = stamp
                     used[count] = field
                     count += 1
-                child = tape[child + 1] if tape[child] & 255 >= KIND_OBJECT else child + NODE
+                child = tape[child + 2]
         node += NODE
     return count
 
@@ -699,6 +753,8 @@ def detach_rows(
     marks: OutIntsView,
     ranks: OutIntsView,
     tape: OutIntsView,
+    containers: OutIntsView,
+    scalars: OutBytesView,
     stack: OutIntsView,
     sorting: OutIntsView,
     out: OutBytesView,
@@ -732,6 +788,9 @@ def detach_rows(
     ranks_p: OutInts = out_ints(ranks)
     tape_p: OutInts = out_ints(tape)
     tape_size: i64 = len(tape)
+    containers_p: OutInts = out_ints(containers)
+    scalars_p: OutBytes = out_bytes(scalars)
+    scalars_size: i64 = len(scalars)
     stack_p: OutInts = out_ints(stack)
     stack_size: i64 = len(stack)
     sorting_p: OutInts = out_ints(sorting)
@@ -765,6 +824,7 @@ def detach_rows(
                             break
                         code = read_to_tape(
                             value_p,
+                            value_size,
                             at,
                             end,
                             ids_p,
@@ -772,6 +832,9 @@ def detach_rows(
                             state_p[ROW_DICT + DICT_COUNT],
                             tape_p,
                             tape_size,
+                            containers_p,
+                            scalars_p,
+                            scalars_size,
                             stack_p,
                             stack_size,
                             state_p,
@@ -794,7 +857,20 @@ def detach_rows(
                                 marks_p[count] = -1
                             state_p[ROW_NEED] = NEED_VALUE
                             break
-                        code = write_row(value_p, value_size, value_p, tape_p, 0, ranks_p, count, sorting_p, out_p, to)
+                        code = write_row(
+                            scalars_p,
+                            0,
+                            state_p[ROW_SCALARS],
+                            tape_p,
+                            containers_p,
+                            0,
+                            state_p[ROW_CONTAINERS],
+                            ranks_p,
+                            count,
+                            sorting_p,
+                            out_p,
+                            to,
+                        )
                         if code < 0:
                             code = -BAD_DUPLICATE_NAME
                         else:
