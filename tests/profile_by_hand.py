@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
 from varquet.profiles.facts import Steps
 from varquet.schema import ELEMENT
 from varquet.types import Family
+from varquet.variant import encode
 from varquet.variant.decimals import unscaled_and_scale
 from varquet.variant.model import Node, Scalar
 
-__all__ = ["count_by_hand", "type_name"]
+__all__ = ["bytes_by_hand", "count_by_hand", "type_name"]
 
 
 def type_name(node: Node) -> str:
@@ -24,26 +25,44 @@ def type_name(node: Node) -> str:
     return "boolean" if node.type.family is Family.BOOLEAN else node.type.name
 
 
+def _walk(values: Sequence[Node | None]) -> Iterator[tuple[int, Steps, Node]]:
+    """All values with their rows and paths."""
+    for row, value in enumerate(values):
+        waiting: list[tuple[Steps, Node]] = [] if value is None else [((), value)]
+        while waiting:
+            steps, node = waiting.pop()
+            yield row, steps, node
+            if isinstance(node, dict):
+                waiting += [((*steps, name), child) for name, child in node.items()]
+            elif isinstance(node, list):
+                waiting += [((*steps, ELEMENT), child) for child in node]
+
+
+def bytes_by_hand(values: Sequence[Node | None]) -> dict[Steps, int]:
+    """How many bytes the values of paths without containers take where nothing takes more than it needs."""
+    found: dict[Steps, int] = defaultdict(int)
+    containers: set[Steps] = set()
+    for _, steps, node in _walk(values):
+        if isinstance(node, (dict, list)):
+            containers.add(steps)
+        found[steps] += len(encode(node)[1])
+    return {steps: size for steps, size in found.items() if steps not in containers}
+
+
 def count_by_hand(values: Sequence[Node | None]) -> dict[Steps, dict[str, Any]]:
     """For every path: count, rows, types, the range of integers, digits and scale of decimals, and lengths of arrays."""
     found: dict[Steps, dict[str, Any]] = defaultdict(
         lambda: {"count": 0, "rows": set(), "types": Counter(), "integers": [], "digits": [], "lengths": [], "distinct": set()}
     )
-    for row, value in enumerate(values):
-        waiting: list[tuple[Steps, Node]] = [] if value is None else [((), value)]
-        while waiting:
-            steps, node = waiting.pop()
-            facts = found[steps]
-            facts["count"] += 1
-            facts["rows"].add(row)
-            facts["types"][type_name(node)] += 1
-            if isinstance(node, dict):
-                waiting += [((*steps, name), child) for name, child in node.items()]
-            elif isinstance(node, list):
-                facts["lengths"].append(len(node))
-                waiting += [((*steps, ELEMENT), child) for child in node]
-            else:
-                _scalar(facts, node)
+    for row, steps, node in _walk(values):
+        facts = found[steps]
+        facts["count"] += 1
+        facts["rows"].add(row)
+        facts["types"][type_name(node)] += 1
+        if isinstance(node, list):
+            facts["lengths"].append(len(node))
+        elif not isinstance(node, dict):
+            _scalar(facts, node)
     return {
         steps: {
             "count": facts["count"],

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 from kernel_builds import BUILDS, law_on_every_build, using
-from profile_by_hand import count_by_hand
+from profile_by_hand import bytes_by_hand, count_by_hand
 from strategies import encodings, nodes
 from variant_columns import column_of
 
@@ -46,6 +46,15 @@ def test_counts_are_those_of_counting_by_hand(data: st.DataObject, values: list[
     for facts in found:
         for kind in facts.types:
             assert facts.first_row(kind) is not None
+
+
+@law_on_every_build(_VALUES, share=2)
+def test_bytes_are_those_that_values_take(values: list[Any]) -> None:
+    found = profile(column_of([None if value is None else encode(value) for value in values]))
+    expected = bytes_by_hand(values)
+    assert {facts.steps: facts.bytes for facts in found if facts.steps in expected} == expected
+    whole = [encode(value)[1] for value in values if value is not None]
+    assert not whole or found["$"].bytes == sum(map(len, whole))
 
 
 @law_on_every_build(st.data(), st.lists(st.none() | _NARROW, max_size=10), st.integers(1, 3))

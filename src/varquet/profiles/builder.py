@@ -23,7 +23,7 @@ from varquet.kernels.source import _path_facts as kernel
 from varquet.kernels.source import _path_tree as tree
 from varquet.layouts.rewriting import collect_names
 from varquet.profiles.examples import Example, container_example, scalar_example
-from varquet.profiles.facts import COUNT, KERNEL_COLUMNS, OTHERS, ROWS, TYPE_NAMES, WIDTH, Ints, Profile, Steps, sort_key
+from varquet.profiles.facts import BYTES, COUNT, KERNEL_COLUMNS, OTHERS, ROWS, TYPE_NAMES, WIDTH, Ints, Profile, Steps, sort_key
 from varquet.schema import ELEMENT
 
 __all__ = ["Builder"]
@@ -66,6 +66,18 @@ def _tables() -> Ints:
 
 
 _TABLES: Final = _tables()
+
+
+def _fixed_sizes() -> Ints:
+    """What a value of each type takes, or 0 where the kernel adds their bytes up."""
+    made: Ints = np.zeros(kernel.TYPE_COUNT, np.int64)
+    known = _TABLES[:256]
+    is_fixed = (known & kernel.CLASS_MASK != kernel.CLASS_TEXT) & (known & kernel.HEADER_TYPE < kernel.TYPE_OBJECT)
+    made[known[is_fixed] & kernel.HEADER_TYPE] = known[is_fixed] >> kernel.HEADER_SIZE
+    return made
+
+
+_FIXED_SIZES: Final = _fixed_sizes()
 
 
 class Builder:
@@ -287,6 +299,7 @@ class Builder:
         numbers = np.empty((len(order), WIDTH), np.int64)
         numbers[:, COUNT] = counts[order]
         numbers[:, 1:] = table[np.array(order, np.int64)[:, None], KERNEL_COLUMNS]
+        numbers[:, BYTES] += table[order, kernel.TYPES : kernel.SKETCH_AT : kernel.TYPE_SLOTS] @ _FIXED_SIZES
         # Of several names together it is not known how many rows have one of them, see `folded`.
         others = table[order, kernel.NAME] == tree.NAME_OTHERS
         numbers[others, ROWS] = numbers[others, COUNT]

@@ -56,7 +56,7 @@ INTEGERS: Final = ("int8", "int16", "int32", "int64")
 DECIMALS: Final = ("decimal4", "decimal8", "decimal16")
 
 # The numbers of a path, in the order in which they are kept.
-COUNT, ROWS, _BYTES, _ITEMS, _SHORTEST, _LONGEST, _DIGITS, _SCALE = range(8)
+COUNT, ROWS, BYTES, _ITEMS, _SHORTEST, _LONGEST, _DIGITS, _SCALE = range(8)
 _TYPES = 8
 _LOW = _TYPES + kernel.TYPE_COUNT
 _HIGH = _LOW + kernel.TYPE_COUNT
@@ -122,7 +122,7 @@ class PathFacts:
     @property
     def bytes(self) -> int:
         """The bytes of all values, with everything below them."""
-        return int(self.numbers[_BYTES])
+        return int(self.numbers[BYTES])
 
     @property
     def types(self) -> dict[str, int]:

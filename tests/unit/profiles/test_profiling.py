@@ -116,7 +116,16 @@ def test_bounds_sort_like_values() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['"value {}"', "{}", "-{}.25", '"{}"', '"a text that begins and ends like all others, with {} somewhere in the middle of it"'],
+    [
+        '"value {}"',
+        "{}",
+        "1{}000",
+        "-{}.25",
+        "0.{}",
+        "{}e5",
+        '"{}"',
+        '"a text that begins and ends like all others, with {} somewhere in the middle of it"',
+    ],
 )
 def test_distinct_values_are_about_as_many(text: str) -> None:
     for count in (1, 10, 200, 5_000, 100_000):

@@ -6,6 +6,7 @@ the place of its first number.
 
 from __future__ import annotations
 
+from varquet.kernels.source._bytes import BASIC_ARRAY, BASIC_SHORT_STRING
 from varquet.kernels.source.dialect import (
     M64,
     InBytes,
@@ -66,9 +67,10 @@ TYPE_SLOTS = 4
 TYPE_LOW = 1
 TYPE_HIGH = 2
 TYPE_FIRST = 3
-# The sketch of distinct values: so many registers of a byte.
+# The sketch of distinct values: so many registers of a byte. The last bits of a product depend on few bits of its factors.
 SKETCH_AT = 104
 SKETCH_BITS = 8
+SKETCH_SKIPPED = 16
 SKETCH = 256
 NODE = 136
 # So many bytes of long texts count for it: whatever one is, it takes no longer.
@@ -157,25 +159,12 @@ def note_range(nodes: OutInts, place: i64, number: i64) -> i64:
 
 
 @inlined
-def quick_hash(value: InBytes, at: i64, length: i64, word: u64, second_word: u64, about: u64) -> u64:
-    """A hash of a scalar whose first two words are known; of long ones the first HASHED bytes, the last 16 and the length count."""
-    first: u64 = 0x9E3779B97F4A7C15
-    second: u64 = 0xE7037ED1A0B428DB
-    mixed: u64 = mix(word ^ first ^ about, second_word ^ second)
-    k: i64 = 16
-    if length > 16:
-        while k + 16 < length and k < HASHED:
-            mixed = mix(mixed ^ load64(value, at + k), second ^ load64(value, at + k + 8))
-            k += 16
-        mixed = mix(mixed ^ load64(value, at + length - 16), second ^ load64(value, at + length - 8))
-    return mix(mixed, first)
-
-
-@inlined
-def note_sketch(sketches: OutBytes, node: i64, hashed: u64) -> i64:
-    """Take a hash into a sketch: its first bits choose a register, which keeps the most zeros that its last bits were."""
+def note_sketch(sketches: OutBytes, node: i64, mixed: u64) -> i64:
+    """Take what was mixed into a sketch: its first bits choose a register, which keeps the most zeros at the end of those behind them."""
     one: u64 = 1
-    zeros: i64 = trailing_zeros(hashed | (one << (64 - SKETCH_BITS))) + 1
+    prime: u64 = 0x9E3779B97F4A7C15
+    hashed: u64 = (mixed * prime) & M64
+    zeros: i64 = trailing_zeros((hashed >> SKETCH_SKIPPED) | (one << (64 - SKETCH_BITS - SKETCH_SKIPPED))) + 1
     register: i64 = 8 * (node + SKETCH_AT) + signed(hashed >> (64 - SKETCH_BITS))
     if sketches[register] < zeros:
         sketches[register] = zeros
@@ -183,42 +172,69 @@ def note_sketch(sketches: OutBytes, node: i64, hashed: u64) -> i64:
 
 
 @inlined
-def note_text(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64, tables: InInts) -> i64:
-    """Take a string or binary whose bytes begin here into the range and the sketch of its node."""
-    masks: i64 = NO_BYTES + (length if length < 16 else 16)
-    word: u64 = load64(value, at) & tables[masks]
-    second_word: u64 = load64(value, at + 8) & tables[masks - 8]
-    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, (length << 5) | kind))
-    return note_range(nodes, node + TYPES + TYPE_SLOTS * kind, signed(reversed_bytes(word) ^ 0x8000000000000000))
+def mixed_words(word: u64, second_word: u64, about: u64) -> u64:
+    """One number for a scalar of up to 16 bytes, and for what tells it from others with the same bytes: its first byte, as a rule."""
+    first: u64 = 0x9E3779B97F4A7C15
+    second: u64 = 0xE7037ED1A0B428DB
+    return mix(word ^ first ^ about, second_word ^ second)
 
 
 @inlined
-def note_decimal(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64, tables: InInts) -> i64:
+def note_text(
+    nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64, about: u64, masks: i64, tables: InInts
+) -> i64:
+    """Take a string or binary whose bytes begin here into the range and the sketch of its node; `masks` are those of its length or 16."""
+    word: u64 = load64(value, at) & tables[masks]
+    second_word: u64 = load64(value, at + 8) & tables[masks - 8]
+    second: u64 = 0xE7037ED1A0B428DB
+    mixed: u64 = mixed_words(word, second_word, about)
+    k: i64 = 16
+    if length > 16:
+        while k + 16 < length and k < HASHED:
+            mixed = mix(mixed ^ load64(value, at + k), second ^ load64(value, at + k + 8))
+            k += 16
+        mixed = mix(mixed ^ load64(value, at + length - 16), second ^ load64(value, at + length - 8))
+    note_sketch(sketches, node, mixed)
+    return note_range(nodes, node + TYPES + TYPE_SLOTS * kind, signed(reversed_bytes(word) ^ 0x8000000000000000))
+
+
+@kernel
+def note_long(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64, tables: InInts) -> i64:
+    """What note_text does, for what has a length of its own; a short string is the same however it is written."""
+    about: u64 = (length << 2) | (BASIC_SHORT_STRING if kind == TYPE_STRING else BASIC_ARRAY)
+    return note_text(nodes, sketches, node, kind, value, at, length, about, NO_BYTES + (length if length < 16 else 16), tables)
+
+
+@kernel
+def note_wide_decimal(
+    nodes: OutInts, sketches: OutBytes, node: i64, low: u64, high: u64, scale: i64, about: u64, tables: InInts
+) -> cython.double:
+    """Take the digits of a 128-bit number into its node; the double that is near it."""
+    digits: i64 = wide_digits(low, high, tables) - scale
+    near: cython.double = cython.cast(cython.double, signed(high)) * 1.8446744073709552e19
+    note_sketch(sketches, node, mixed_words(low, high, about))
+    if digits > nodes[node + DIGITS]:
+        nodes[node + DIGITS] = digits
+    return near + cython.cast(cython.double, low)
+
+
+@inlined
+def note_decimal(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, tables: InInts) -> i64:
     """Take a decimal, whose scale and number begin here, into its node.
 
     What is kept are its digits before the point and behind it; in the range of its type is the double that is near it.
     """
-    word: u64 = load64(value, at) & tables[NO_BYTES + length]
-    second_word: u64 = load64(value, at + 8) & tables[NO_BYTES - 8 + length]
-    scale: i64 = signed(word & 255)
-    left: i64 = scale
-    low: u64 = (word >> 8) | ((second_word << 56) & M64)
-    high: u64
+    scale: i64 = value[at]
+    about: u64 = (scale << 8) | value[at - 1]
+    low: u64 = load64(value, at + 1)
     number: i64
     most: i64
     near: cython.double
-    last_byte: u64
-    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, (length << 5) | kind))
     if kind == TYPE_DECIMAL16:
-        last_byte = value[at + 16]
-        high = (second_word >> 8) | ((last_byte << 56) & M64)
-        most = wide_digits(low, high, tables) - scale
-        if most > nodes[node + DIGITS]:
-            nodes[node + DIGITS] = most
-        near = cython.cast(cython.double, signed(high)) * 1.8446744073709552e19
-        near += cython.cast(cython.double, low)
+        near = note_wide_decimal(nodes, sketches, node, low, load64(value, at + 9), scale, about, tables)
     else:
         number = signed((low << 32) & M64) >> 32 if kind == TYPE_DECIMAL4 else signed(low)
+        note_sketch(sketches, node, mixed_words(number & M64, 0, about))
         near = cython.cast(cython.double, number)
         most = nodes[node + DIGITS] + scale
         # No number here has more than 19 digits.
@@ -226,24 +242,18 @@ def note_decimal(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value
             nodes[node + DIGITS] = digits_of((number if number >= 0 else -number) & M64, tables) - scale
     if scale > nodes[node + SCALE]:
         nodes[node + SCALE] = scale
-    while left > 18:
+    while scale > 18:
         near = near / 1e18
-        left -= 18
-    near = near / cython.cast(cython.double, tables[POWERS + left])
+        scale -= 18
+    near = near / cython.cast(cython.double, tables[POWERS + scale])
     return note_range(nodes, node + TYPES + TYPE_SLOTS * kind, ordered_bits(bits_of_double(near), 8))
-
-
-@kernel
-def note_long(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64, tables: InInts) -> i64:
-    """What note_text does, for what is long and rare."""
-    return note_text(nodes, sketches, node, kind, value, at, length, tables)
 
 
 @inlined
 def note_integer(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: InBytes, at: i64, length: i64) -> i64:
     """Take an integer, a date, a time or a timestamp, of 1 to 8 bytes, into the range and the sketch of its node."""
     number: i64 = signed((load64(value, at) << (64 - 8 * length)) & M64) >> (64 - 8 * length)
-    note_sketch(sketches, node, quick_hash(value, at, length, number & M64, 0, (length << 5) | kind))
+    note_sketch(sketches, node, mixed_words(number & M64, 0, value[at - 1]))
     return note_range(nodes, node + TYPES + TYPE_SLOTS * kind, number)
 
 
@@ -252,15 +262,21 @@ def note_other(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: 
     """Take a boolean, a float, a double or a uuid into the range and the sketch of its node; there is nothing to be said of a null."""
     place: i64 = node + TYPES + TYPE_SLOTS * kind
     number: i64
-    word: u64 = load64(value, at) & tables[NO_BYTES + length]
-    second_word: u64 = load64(value, at + 8) & tables[NO_BYTES - 8 + length]
+    word: u64
+    second_word: u64
     if kind == TYPE_NULL:
         return 0
     if kind == TYPE_BOOLEAN:
         word = value[at - 1]
-    note_sketch(sketches, node, quick_hash(value, at, length, word, second_word, (length << 5) | kind))
-    if kind == TYPE_BOOLEAN:
-        return note_range(nodes, place, 1 if word >> 2 == 1 else 0)
+        number = 1 if word >> 2 == 1 else 0
+        # One that widens the range is a new one, and no other is.
+        if number < nodes[place + TYPE_LOW] or number > nodes[place + TYPE_HIGH]:
+            note_sketch(sketches, node, mixed_words(word, 0, 0))
+            note_range(nodes, place, number)
+        return 0
+    word = load64(value, at) & tables[NO_BYTES + length]
+    second_word = load64(value, at + 8) & tables[NO_BYTES - 8 + length]
+    note_sketch(sketches, node, mixed_words(word, second_word, value[at - 1]))
     if kind == TYPE_UUID:
         return note_range(nodes, place, signed(reversed_bytes(word) ^ 0x8000000000000000))
     number = signed((word << (64 - 8 * length)) & M64) >> (64 - 8 * length)
@@ -271,10 +287,9 @@ def note_other(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value: 
 
 
 @inlined
-def note_value(nodes: OutInts, node: i64, kind: i64, size: i64, number: i64) -> i64:
-    """Count a value of this type and size in the row of this number."""
+def note_value(nodes: OutInts, node: i64, kind: i64, number: i64) -> i64:
+    """Count a value of this type in the row of this number."""
     nodes[node + TYPES + TYPE_SLOTS * kind] += 1
-    nodes[node + BYTES] += size
     if nodes[node + LAST_ROW] != number:
         nodes[node + LAST_ROW] = number
         nodes[node + ROWS] += 1

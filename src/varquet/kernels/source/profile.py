@@ -20,6 +20,7 @@ from varquet.kernels.source._codes import (
     NEED_VALUE,
 )
 from varquet.kernels.source._path_facts import (
+    BYTES,
     CLASS_DECIMAL,
     CLASS_INTEGER,
     CLASS_MASK,
@@ -237,8 +238,6 @@ def count_rows(
                 mask = tables[NO_BYTES + width]
                 id_mask = tables[NO_BYTES + id_width]
                 id_at = at + (known >> SHAPE_START)
-                if id_at > limit:
-                    return fail(status, row, at - start, BAD_VALUE_TRUNCATED)
                 size = value[at + 1] if id_at == at + 2 else load_le(value, at + 1, 4)
                 offsets = id_at + size * id_width
                 offset_end = offsets + size * width
@@ -254,7 +253,8 @@ def count_rows(
                     if nodes[parent + TYPES + TYPE_SLOTS * kind] == 0:
                         if note_first(nodes, examples, examples_size, progress, parent, kind, number, row, at, end - at):
                             return stop(progress, waiting, container, child, budget, NEED_TAPE, row)
-                    note_value(nodes, parent, kind, end - at, number)
+                    note_value(nodes, parent, kind, number)
+                    nodes[parent + BYTES] += end - at
                     if kind == TYPE_ARRAY:
                         note_length(nodes, parent, size)
                     # Each of its children takes as long as any other, however large it is.
@@ -358,16 +358,17 @@ def count_rows(
                     if nodes[node + TYPES + TYPE_SLOTS * kind] == 0:
                         if note_first(nodes, examples, examples_size, progress, node, kind, number, row, at, size):
                             return stop(progress, waiting, container, (offset_at - offsets) // width, budget, NEED_TAPE, row)
-                    note_value(nodes, node, kind, size, number)
+                    note_value(nodes, node, kind, number)
                     if known & CLASS_MASK == CLASS_TEXT:
+                        nodes[node + BYTES] += size
                         if known > CLASS_MASK + HEADER_TYPE:
-                            note_text(nodes, sketches, node, TYPE_STRING, value, at + 1, size - 1, tables)
+                            note_text(nodes, sketches, node, TYPE_STRING, value, at + 1, size - 1, value[at], NO_BYTES + size - 1, tables)
                         else:
                             note_long(nodes, sketches, node, kind, value, at + 5, size - 5, tables)
                     elif known & CLASS_MASK == CLASS_INTEGER:
                         note_integer(nodes, sketches, node, kind, value, at + 1, size - 1)
                     elif known & CLASS_MASK == CLASS_DECIMAL:
-                        note_decimal(nodes, sketches, node, kind, value, at + 1, size - 1, tables)
+                        note_decimal(nodes, sketches, node, kind, value, at + 1, tables)
                     else:
                         note_other(nodes, sketches, node, kind, value, at + 1, size - 1, tables)
                 offset_at += width
