@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernel_builds import law_on_every_build
 
 from varquet import kernels
-from varquet.kernels.source import encode as kernel
+from varquet.kernels.source import _packing as packing
 
 Ints = npt.NDArray[np.int64]
 
@@ -135,8 +135,8 @@ def test_deltas(given: tuple[int, list[int]], cuts: list[int]) -> None:
     bits, numbers = given
     firsts = firsts_of(len(numbers), cuts)
     pages = len(firsts) - 1
-    out, ends = np.zeros(9 * len(numbers) + kernel.MOST_BLOCK * pages, np.uint8), np.zeros(pages, np.int64)
-    used = kernels.encode.pack_deltas(np.array(numbers, np.int64), firsts, bits, out, ends, np.zeros(kernel.BLOCK, np.int64))
+    out, ends = np.zeros(9 * len(numbers) + packing.MOST_BLOCK * pages, np.uint8), np.zeros(pages, np.int64)
+    used = kernels.encode.pack_deltas(np.array(numbers, np.int64), firsts, bits, out, ends, np.zeros(packing.BLOCK, np.int64))
     found: list[int] = []
     for reader in pages_of(out, ends, used):
         found += reader.deltas(bits)
@@ -158,9 +158,9 @@ def test_texts(texts: list[bytes], cuts: list[int]) -> None:
     data, offsets = side_by_side(texts)
     firsts = firsts_of(len(texts), cuts)
     pages, size = len(firsts) - 1, sum(map(len, texts))
-    ends, lengths, deltas = np.zeros(pages, np.int64), np.zeros(len(texts), np.int64), np.zeros(kernel.BLOCK, np.int64)
+    ends, lengths, deltas = np.zeros(pages, np.int64), np.zeros(len(texts), np.int64), np.zeros(packing.BLOCK, np.int64)
 
-    out = np.zeros(size + 6 * len(texts) + kernel.MOST_BLOCK * pages, np.uint8)
+    out = np.zeros(size + 6 * len(texts) + packing.MOST_BLOCK * pages, np.uint8)
     used = kernels.encode.pack_texts(data, offsets, firsts, out, ends, lengths, deltas)
     found: list[bytes] = []
     for reader in pages_of(out, ends, used):
@@ -168,7 +168,7 @@ def test_texts(texts: list[bytes], cuts: list[int]) -> None:
         assert reader.at == len(reader.data)
     assert found == texts
 
-    out = np.zeros(size + 12 * len(texts) + 2 * kernel.MOST_BLOCK * pages, np.uint8)
+    out = np.zeros(size + 12 * len(texts) + 2 * packing.MOST_BLOCK * pages, np.uint8)
     used = kernels.encode.pack_text_changes(data, offsets, firsts, out, ends, lengths, deltas)
     found = []
     for reader in pages_of(out, ends, used):

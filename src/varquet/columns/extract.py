@@ -20,6 +20,7 @@ from varquet.columns.to_json import to_json
 from varquet.errors import CastError, UnsupportedTypeError, VarquetError
 from varquet.kernels.source import _bytes as layout
 from varquet.kernels.source import extract as kernel
+from varquet.kernels.source import extract_values as casts
 from varquet.paths import Path
 from varquet.types import BASIC_OBJECT, arrow_type_of_sql
 from varquet.variant.cast import cast, try_cast
@@ -32,15 +33,15 @@ Ints = npt.NDArray[np.int64]
 
 # Arrow type -> (kernel target, its two parameters, numpy type of the result).
 _FIXED: Final[dict[pa.DataType, tuple[int, int, int, Any]]] = {
-    pa.int8(): (kernel.TO_INTEGER, 8, 0, np.int8),
-    pa.int16(): (kernel.TO_INTEGER, 16, 0, np.int16),
-    pa.int32(): (kernel.TO_INTEGER, 32, 0, np.int32),
-    pa.int64(): (kernel.TO_INTEGER, 64, 0, np.int64),
-    pa.float64(): (kernel.TO_DOUBLE, 0, 0, np.int64),
-    pa.float32(): (kernel.TO_FLOAT, 0, 0, np.int32),
-    pa.bool_(): (kernel.TO_BOOLEAN, 0, 0, np.uint8),
-    pa.date32(): (kernel.TO_DATE, 0, 0, np.int32),
-    pa.time64("us"): (kernel.TO_TIME, 0, 0, np.int64),
+    pa.int8(): (casts.TO_INTEGER, 8, 0, np.int8),
+    pa.int16(): (casts.TO_INTEGER, 16, 0, np.int16),
+    pa.int32(): (casts.TO_INTEGER, 32, 0, np.int32),
+    pa.int64(): (casts.TO_INTEGER, 64, 0, np.int64),
+    pa.float64(): (casts.TO_DOUBLE, 0, 0, np.int64),
+    pa.float32(): (casts.TO_FLOAT, 0, 0, np.int32),
+    pa.bool_(): (casts.TO_BOOLEAN, 0, 0, np.uint8),
+    pa.date32(): (casts.TO_DATE, 0, 0, np.int32),
+    pa.time64("us"): (casts.TO_TIME, 0, 0, np.int64),
 }
 _PER_SECOND: Final = {"us": 1_000_000, "ns": 1_000_000_000}
 _UUID: Final = pa.binary(16)
@@ -119,7 +120,7 @@ def extract_held(values: pa.Array, target: pa.DataType) -> tuple[Ints, pa.Array,
     count = len(values) - values.null_count
     rows, numbers, outcome = np.empty(count, np.int64), np.zeros(count * _slots(kind), np.int64), np.empty(count, np.uint8)
     bits = np.full((values.offset + len(values) + 7) // 8, 255, np.uint8) if validity is None else np.frombuffer(validity, np.uint8)
-    kernels.extract.held_rows(
+    kernels.extract_values.held_rows(
         np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8),
         np.frombuffer(offsets, np.uint8),
         8 if pa.types.is_large_binary(values.type) else 4,
@@ -133,7 +134,7 @@ def extract_held(values: pa.Array, target: pa.DataType) -> tuple[Ints, pa.Array,
         numbers,
         outcome,
     )
-    return rows, _fixed_array(target, kind, width, numbers, outcome), rows[outcome == kernel.IS_SLOW]
+    return rows, _fixed_array(target, kind, width, numbers, outcome), rows[outcome == casts.IS_SLOW]
 
 
 _Reader = Callable[[VariantSlice, Ints, Ints, int], tuple[pa.Array, npt.NDArray[Any]]]
@@ -146,11 +147,11 @@ def _reader(target: pa.DataType) -> _Reader:
         kind, first, second, width = fixed
         return lambda part, starts, ends, _: _read_fixed(part, starts, ends, target, kind, first, second, width)
     if target == _UUID:
-        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_UUID, first)
+        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, casts.TO_UUID, first)
     if _is_text(target):
-        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_STRING, first)
+        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, casts.TO_STRING, first)
     if pa.types.is_binary(target) or pa.types.is_large_binary(target) or pa.types.is_binary_view(target):
-        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, kernel.TO_BINARY, first)
+        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, casts.TO_BINARY, first)
     raise UnsupportedTypeError(
         f"expected a type that a Variant value can be cast to, got {target}",
         hint="take a bool, a signed integer, float32, float64, decimal128, string, binary, binary(16), date32, "
@@ -161,9 +162,9 @@ def _reader(target: pa.DataType) -> _Reader:
 def _fixed(target: pa.DataType) -> tuple[int, int, int, Any] | None:
     """The kernel's target for a type of fixed width, its two parameters, and the numpy type of the result."""
     if pa.types.is_decimal128(target) and target.scale >= 0:
-        return kernel.TO_DECIMAL, target.precision, target.scale, np.int64
+        return casts.TO_DECIMAL, target.precision, target.scale, np.int64
     if pa.types.is_timestamp(target) and target.unit in _PER_SECOND:
-        return kernel.TO_TIMESTAMP if target.tz else kernel.TO_TIMESTAMP_NTZ, _PER_SECOND[target.unit], 0, np.int64
+        return casts.TO_TIMESTAMP if target.tz else casts.TO_TIMESTAMP_NTZ, _PER_SECOND[target.unit], 0, np.int64
     return _FIXED.get(target)
 
 
@@ -217,18 +218,18 @@ def _read_fixed(
     rows = len(part)
     numbers = np.zeros(rows * _slots(kind), np.int64)
     outcome = np.zeros(rows, np.uint8)
-    kernels.extract.fixed_rows(part.value.data, starts, ends, rows, kind, first, second, numbers, outcome)
-    return _fixed_array(target, kind, width, numbers, outcome), outcome == kernel.IS_SLOW
+    kernels.extract_values.fixed_rows(part.value.data, starts, ends, rows, kind, first, second, numbers, outcome)
+    return _fixed_array(target, kind, width, numbers, outcome), outcome == casts.IS_SLOW
 
 
 def _slots(kind: int) -> int:
     """How many numbers a kernel writes for each value."""
-    return 2 if kind == kernel.TO_DECIMAL else 1
+    return 2 if kind == casts.TO_DECIMAL else 1
 
 
 def _fixed_array(target: pa.DataType, kind: int, width: Any, numbers: Ints, outcome: npt.NDArray[np.uint8]) -> pa.Array:
-    data = np.packbits(numbers.astype(np.uint8), bitorder="little") if kind == kernel.TO_BOOLEAN else numbers.astype(width, copy=False)
-    validity, nulls = bitmap((outcome == kernel.IS_READ).astype(np.uint8))
+    data = np.packbits(numbers.astype(np.uint8), bitorder="little") if kind == casts.TO_BOOLEAN else numbers.astype(width, copy=False)
+    validity, nulls = bitmap((outcome == casts.IS_READ).astype(np.uint8))
     return pa.Array.from_buffers(target, len(outcome), [validity, pa.py_buffer(data)], nulls)
 
 
@@ -244,7 +245,7 @@ def _read_text(
 
     scratch.run(
         rows,
-        lambda row: kernels.extract.text_rows(
+        lambda row: kernels.extract_values.text_rows(
             part.value.data,
             part.value.offsets,
             starts,
@@ -261,8 +262,8 @@ def _read_text(
         lambda: out.grow(int(scratch.state[layout.ROW_OUT])),
     )
     raise_first(status, first)
-    array = binary_array(out.finish(int(offsets[-1])), offsets, (outcome == kernel.IS_READ).astype(np.uint8), text=kind == kernel.TO_STRING)
-    return array if array.type == target else array.cast(target), outcome == kernel.IS_SLOW
+    array = binary_array(out.finish(int(offsets[-1])), offsets, (outcome == casts.IS_READ).astype(np.uint8), text=kind == casts.TO_STRING)
+    return array if array.type == target else array.cast(target), outcome == casts.IS_SLOW
 
 
 def _cast_slow(

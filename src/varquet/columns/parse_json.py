@@ -32,8 +32,8 @@ from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import _common_names as common_names
 from varquet.kernels.source import _interning as interning
 from varquet.kernels.source import _tape as tape
-from varquet.kernels.source._json_reading import EXACT_POWERS
-from varquet.kernels.source.parse_json import ROOT
+from varquet.kernels.source._json_scalars import EXACT_POWERS
+from varquet.kernels.source.parse_shared import ROOT
 from varquet.variant import json_errors as expect
 from varquet.variant.json_text import parse_json as reference_parse_json
 
@@ -294,7 +294,7 @@ class _Output:
         names = (scratch.names.keys, scratch.names.info, scratch.names.table, scratch.row_keys, scratch.names.ranked)
         if self.shared:
             return int(
-                kernels.parse_json.parse_shared_rows(
+                kernels.parse_shared.parse_shared_rows(
                     *source,
                     MOST_SHARED_NAMES,
                     scratch.tape,

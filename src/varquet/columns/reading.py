@@ -65,7 +65,7 @@ def gather(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt
     size = int(np.sum(ends - starts))
     out = Output(size)
     offsets = np.zeros(len(starts) + 1, np.int64)
-    kernels.extract.gather_rows(data, starts, ends, len(starts), out.bytes, offsets)
+    kernels.extract_values.gather_rows(data, starts, ends, len(starts), out.bytes, offsets)
     return binary_array(out.finish(size), offsets, None)
 
 

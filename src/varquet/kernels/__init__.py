@@ -22,15 +22,20 @@ __all__ = [
     "decode",
     "encode",
     "extract",
+    "extract_values",
     "fingerprint",
     "load",
     "pages",
     "parse_json",
+    "parse_shared",
     "profile",
+    "rewrite",
     "share",
     "shred",
+    "shred_leaves",
     "to_json",
     "unshred",
+    "unshred_leaves",
     "validate",
 ]
 
@@ -41,12 +46,17 @@ BUILDS: Final = {
 }
 _VERBS: Final = (
     "parse_json",
+    "parse_shared",
     "to_json",
     "extract",
+    "extract_values",
     "validate",
     "shred",
+    "shred_leaves",
     "unshred",
+    "unshred_leaves",
     "share",
+    "rewrite",
     "fingerprint",
     "profile",
     "pages",
@@ -81,12 +91,17 @@ def _choose() -> tuple[str, str | None, dict[str, ModuleType]]:
 
 ACTIVE, REASON, _modules = _choose()
 parse_json: ModuleType = _modules["parse_json"]
+parse_shared: ModuleType = _modules["parse_shared"]
 to_json: ModuleType = _modules["to_json"]
 extract: ModuleType = _modules["extract"]
+extract_values: ModuleType = _modules["extract_values"]
 validate: ModuleType = _modules["validate"]
 shred: ModuleType = _modules["shred"]
+shred_leaves: ModuleType = _modules["shred_leaves"]
 unshred: ModuleType = _modules["unshred"]
+unshred_leaves: ModuleType = _modules["unshred_leaves"]
 share: ModuleType = _modules["share"]
+rewrite: ModuleType = _modules["rewrite"]
 fingerprint: ModuleType = _modules["fingerprint"]
 profile: ModuleType = _modules["profile"]
 pages: ModuleType = _modules["pages"]

@@ -40,7 +40,7 @@ def _detached(value: Flat, rows: Ints, of: Dictionaries, first_row: int) -> Flat
     state = buffers.scratch.state
     instance = 0
     while True:
-        instance = kernels.share.detach_rows(
+        instance = kernels.rewrite.detach_rows(
             of.spans.data,
             of.spans.starts,
             of.spans.ends,
@@ -80,7 +80,7 @@ def split(both: Spans, rows: Ints, *, first_row: int = 0) -> tuple[Spans, Spans]
     count = len(both.valid)
     middles: Ints = np.empty(count, np.int64)
     status: Ints = np.zeros(count, np.int64)
-    kernels.share.split_detached(both.data, both.starts, both.ends, count, middles, status, np.zeros(frames.ROW_SLOTS, np.int64))
+    kernels.rewrite.split_detached(both.data, both.starts, both.ends, count, middles, status, np.zeros(frames.ROW_SLOTS, np.int64))
     raise_first(status, first_row, rows)
     return Spans(both.data, both.starts, middles, both.valid), Spans(both.data, middles, both.ends, both.valid)
 

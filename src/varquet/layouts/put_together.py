@@ -192,7 +192,7 @@ class _Builder:
             numbers, tag, scale, stride = numbers_of(part.typed, part.schema.type), kind.tag, kind.scale, kind.stride
         self.run(
             part,
-            lambda instance, value, starts, ends, out, scratch: kernels.unshred.unshred_fixed(
+            lambda instance, value, starts, ends, out, scratch: kernels.unshred_leaves.unshred_fixed(
                 numbers,
                 typed_valid,
                 value.data,
@@ -217,7 +217,7 @@ class _Builder:
         text = text_of(part.typed)
         self.run(
             part,
-            lambda instance, value, starts, ends, out, scratch: kernels.unshred.unshred_text(
+            lambda instance, value, starts, ends, out, scratch: kernels.unshred_leaves.unshred_text(
                 text.data,
                 text.offsets,
                 text.width,

@@ -150,7 +150,7 @@ def rewrite_values(values: Spans, rows: Ints, id_starts: Ints, id_counts: Ints, 
     state = buffers.scratch.state
     instance = 0
     while True:
-        instance = kernels.share.rewrite_rows(
+        instance = kernels.rewrite.rewrite_rows(
             values.data,
             values.starts,
             values.ends,

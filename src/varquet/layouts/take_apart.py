@@ -13,7 +13,7 @@ from varquet.columns.reading import Scratch
 from varquet.columns.sizes import SIZES
 from varquet.kernels.source import _bytes as frames
 from varquet.kernels.source import _codes as codes
-from varquet.kernels.source import shred as kernel
+from varquet.kernels.source import _instances as instances
 from varquet.layouts.parts import Bytes, Ints, NameTable, Part
 from varquet.layouts.primitives import text_array, typed_array, typed_kind
 from varquet.schema import Kind, ShreddingSchema
@@ -102,11 +102,11 @@ class _Column:
 
     def residual(self, starts: Ints, ends: Ints, outcome: Bytes, counts: Ints) -> Flat:
         """The whole bytes of the instances that did not fit."""
-        if counts[kernel.COUNT_LEFT] == 0:
+        if counts[instances.COUNT_LEFT] == 0:
             return nothing(len(starts))
-        out = np.empty(int(counts[kernel.COUNT_LEFT_BYTES]) + frames.COPIED_AT_ONCE, np.uint8)
+        out = np.empty(int(counts[instances.COUNT_LEFT_BYTES]) + frames.COPIED_AT_ONCE, np.uint8)
         offsets, valid = np.empty(len(starts) + 1, np.int64), np.empty(len(starts), np.uint8)
-        used = kernels.shred.gather_left(self.data, starts, ends, outcome, len(starts), out, offsets, valid)
+        used = kernels.shred_leaves.gather_left(self.data, starts, ends, outcome, len(starts), out, offsets, valid)
         return Flat(out[:used], offsets, valid)
 
     def primitive(self, part: Part, starts: Ints, ends: Ints) -> None:
@@ -114,14 +114,14 @@ class _Column:
         kind = typed_kind(part.schema.type)
         count = len(starts)
         outcome = self.memory.bytes(count)
-        counts = self.memory.ints(kernel.COUNT_SLOTS)
+        counts = self.memory.ints(instances.COUNT_SLOTS)
         bits = np.zeros(-(-count // 8), np.uint8)
         if kind.is_text:
             room = _bytes_between(starts, ends) + frames.COPIED_AT_ONCE
             out = Output(room)
             width = 4 if room <= _INT32_MAX else 8
             offsets = np.empty(width * (count + 1), np.uint8)
-            used = kernels.shred.shred_text(
+            used = kernels.shred_leaves.shred_text(
                 self.data,
                 starts,
                 ends,
@@ -136,10 +136,10 @@ class _Column:
                 self.status,
                 counts,
             )
-            part.typed = text_array(part.schema.type, out.finish(used), offsets, width, bits, int(counts[kernel.COUNT_TYPED]), count)
+            part.typed = text_array(part.schema.type, out.finish(used), offsets, width, bits, int(counts[instances.COUNT_TYPED]), count)
         else:
             numbers = np.empty(kind.width * count, np.uint8) if kind.width else np.zeros(len(bits), np.uint8)
-            kernels.shred.shred_fixed(
+            kernels.shred_leaves.shred_fixed(
                 self.data,
                 starts,
                 ends,
@@ -156,19 +156,19 @@ class _Column:
                 self.status,
                 counts,
             )
-            part.typed = typed_array(part.schema.type, numbers, bits, int(counts[kernel.COUNT_TYPED]), count)
+            part.typed = typed_array(part.schema.type, numbers, bits, int(counts[instances.COUNT_TYPED]), count)
         part.value = self.residual(starts, ends, outcome, counts)
 
     def whole(self, part: Part, starts: Ints, ends: Ints) -> None:
         """A node that has no typed_value: all of its instances are in the residual."""
-        outcome = np.where(starts >= 0, kernel.IS_RESIDUAL, kernel.IS_MISSING).astype(np.uint8)
+        outcome = np.where(starts >= 0, instances.IS_RESIDUAL, instances.IS_MISSING).astype(np.uint8)
         part.value = self.residual(starts, ends, outcome, self.left(starts, ends, outcome))
 
     def left(self, starts: Ints, ends: Ints, outcome: Bytes) -> Ints:
-        counts = self.memory.filled(kernel.COUNT_SLOTS, 0)
-        left = outcome == kernel.IS_RESIDUAL
-        counts[kernel.COUNT_LEFT] = np.count_nonzero(left)
-        counts[kernel.COUNT_LEFT_BYTES] = np.sum((ends - starts)[left])
+        counts = self.memory.filled(instances.COUNT_SLOTS, 0)
+        left = outcome == instances.IS_RESIDUAL
+        counts[instances.COUNT_LEFT] = np.count_nonzero(left)
+        counts[instances.COUNT_LEFT_BYTES] = np.sum((ends - starts)[left])
         return counts
 
     def object(self, part: Part, starts: Ints, ends: Ints) -> list[tuple[Part, Ints, Ints]]:
@@ -212,7 +212,7 @@ class _Column:
             )
 
         scratch.run(count, call, lambda: residual.grow(int(scratch.state[frames.ROW_OUT])))
-        part.present = (outcome == kernel.IS_TYPED).view(np.uint8)
+        part.present = (outcome == instances.IS_TYPED).view(np.uint8)
         part.value = Flat(np.frombuffer(residual.finish(int(offsets[-1])), np.uint8), offsets, (offsets[1:] > offsets[:-1]).view(np.uint8))
         below: list[tuple[Part, Ints, Ints]] = []
         for place, (name, schema) in enumerate(fields):
@@ -247,7 +247,7 @@ class _Column:
             self.frame,
             self.status,
         )
-        part.present = (outcome == kernel.IS_TYPED).view(np.uint8)
+        part.present = (outcome == instances.IS_TYPED).view(np.uint8)
         part.offsets = offsets
         part.value = self.residual(starts, ends, outcome, self.left(starts, ends, outcome))
         part.element = Part(part.schema.element, element_rows)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from varquet import kernels
 from varquet.columns.arrow import integers_of, is_text_or_bytes, text_buffers, validity_of
-from varquet.kernels.source import encode as kernel
+from varquet.kernels.source import _packing as packing
 from varquet.parquet.entries import joined
 from varquet.parquet.footer_fields import DELTA_BINARY_PACKED, DELTA_BYTE_ARRAY, DELTA_LENGTH_BYTE_ARRAY, PLAIN, RLE_DICTIONARY
 
@@ -173,8 +173,8 @@ def _integers(values: npt.NDArray[Any], firsts: Ints, width: int, encoding: str)
             entries = _octets(numbers[found[1]].astype(f"i{width}"))
             return _indexed(found[0], firsts, entries, len(found[1]), bounds, stored)
     pages = len(firsts) - 1
-    out, ends = np.empty(9 * len(numbers) + kernel.MOST_BLOCK * pages, np.uint8), np.empty(pages, np.int64)
-    kernels.encode.pack_deltas(numbers, firsts, 8 * width, out, ends, np.empty(kernel.BLOCK, np.int64))
+    out, ends = np.empty(9 * len(numbers) + packing.MOST_BLOCK * pages, np.uint8), np.empty(pages, np.int64)
+    kernels.encode.pack_deltas(numbers, firsts, 8 * width, out, ends, np.empty(packing.BLOCK, np.int64))
     return Bodies(DELTA_BINARY_PACKED, _cut(out, ends.tolist()), bounds, stored)
 
 
@@ -282,12 +282,12 @@ def _texts(texts: _Texts, firsts: Ints, encoding: str) -> Bodies:
     if encoding == "PLAIN":
         out, ends = texts.plain(np.arange(len(texts)), firsts)
         return Bodies(PLAIN, _cut(out, ends.tolist()), bounds, bytes, texts.size)
-    ends, lengths, deltas = np.empty(pages, np.int64), np.empty(len(texts), np.int64), np.empty(kernel.BLOCK, np.int64)
+    ends, lengths, deltas = np.empty(pages, np.int64), np.empty(len(texts), np.int64), np.empty(packing.BLOCK, np.int64)
     if encoding == "DELTA_BYTE_ARRAY":
-        out = np.empty(texts.size + 12 * len(texts) + 2 * kernel.MOST_BLOCK * pages, np.uint8)
+        out = np.empty(texts.size + 12 * len(texts) + 2 * packing.MOST_BLOCK * pages, np.uint8)
         kernels.encode.pack_text_changes(texts.data, texts.offsets, firsts, out, ends, lengths, deltas)
         return Bodies(DELTA_BYTE_ARRAY, _cut(out, ends.tolist()), bounds, bytes, texts.size)
-    out = np.empty(texts.size + 6 * len(texts) + kernel.MOST_BLOCK * pages, np.uint8)
+    out = np.empty(texts.size + 6 * len(texts) + packing.MOST_BLOCK * pages, np.uint8)
     kernels.encode.pack_texts(texts.data, texts.offsets, firsts, out, ends, lengths, deltas)
     return Bodies(DELTA_LENGTH_BYTE_ARRAY, _cut(out, ends.tolist()), bounds, bytes, texts.size)
 
