@@ -41,7 +41,7 @@ def candidates(data: Sample, threads: Sequence[int]) -> list[Candidate]:
     }
     return [
         Candidate(_US, data.rows, data.text_bytes, partial(varquet_jobs, data, threads), compiled),
-        *(peers[name] for name in installed({_DUCKDB: "duckdb", _ORJSON: "orjson", _SIMDJSON: "simdjson"})),
+        *(peers[name] for name in installed({_DUCKDB: "duckdb", _ORJSON: "orjson", _SIMDJSON: "pysimdjson"})),
         Candidate(_REFERENCE, few, few_bytes, partial(reference_jobs, data, few)),
         Candidate(_INTERPRETED, few, few_bytes, partial(varquet_jobs, data, (1,), few), interpreted),
     ]

@@ -27,6 +27,9 @@ RESULTS: Final = Path(__file__).parent / "results"
 UNLIKE: Final = "rows unlike their text"
 """The fact that must be 0, of the first rows."""
 
+_MODULES: Final = {"pysimdjson": "simdjson"}
+"""What packages are imported as, where that is not their name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
@@ -47,7 +50,7 @@ class Benchmark:
 
 def installed(packages: Mapping[str, str]) -> list[str]:
     """The candidates whose package is here; the others are named on stderr."""
-    missing = {name: package for name, package in packages.items() if importlib.util.find_spec(package) is None}
+    missing = {name: package for name, package in packages.items() if importlib.util.find_spec(_MODULES.get(package, package)) is None}
     for name, package in missing.items():
         print(f"{name} is not installed and left out. Hint: pip install {package}", file=sys.stderr)
     return [name for name in packages if name not in missing]
