@@ -59,9 +59,10 @@ if TYPE_CHECKING:
     from varquet.parquet.reader import read, read_batches
     from varquet.parquet.writer import FileWriter, WrittenFile, write
     from varquet.paths import Path
+    from varquet.profiles.drifting import Drift, drift
     from varquet.profiles.facts import PathFacts, Profile
     from varquet.profiles.map_types import type_keys
-    from varquet.profiles.plan import Change, ColumnPlan, Drift, Plan, drift
+    from varquet.profiles.plan import Change, ColumnPlan, Plan
     from varquet.profiles.policies import Choice, Decision, Options, choose
     from varquet.profiles.profiling import profile
     from varquet.queries.expressions import Operand, Predicate, Query, column, path
@@ -172,7 +173,8 @@ _HOMES: Final = {
     "varquet.parquet.writer": ("FileWriter", "WrittenFile", "write"),
     "varquet.profiles.facts": ("PathFacts", "Profile"),
     "varquet.profiles.map_types": ("type_keys",),
-    "varquet.profiles.plan": ("Change", "ColumnPlan", "Drift", "Plan", "drift"),
+    "varquet.profiles.drifting": ("Drift", "drift"),
+    "varquet.profiles.plan": ("Change", "ColumnPlan", "Plan"),
     "varquet.profiles.policies": ("Choice", "Decision", "Options", "choose"),
     "varquet.profiles.profiling": ("profile",),
     "varquet.queries.expressions": ("Operand", "Predicate", "Query", "column", "path"),

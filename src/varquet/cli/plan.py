@@ -99,8 +99,8 @@ def evolve(
 
 def drift(plan: PlanFile, sources: Data, column: ColumnOption = None, data_column: DataColumn = None, as_json: JsonSwitch = False) -> None:
     """Measure how well a plan fits data. The exit code is 0 if all of it fits and 1 if not."""
+    from varquet.profiles.drifting import drift as measure
     from varquet.profiles.plan import Plan
-    from varquet.profiles.plan import drift as measure
     from varquet.profiles.profiling import profile
 
     out = Output.choose(as_json=as_json)

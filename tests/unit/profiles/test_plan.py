@@ -13,7 +13,8 @@ import pytest
 
 import varquet as vq
 from varquet.errors import VarquetError
-from varquet.profiles.plan import Change, ColumnPlan, Plan, drift
+from varquet.profiles.drifting import drift
+from varquet.profiles.plan import Change, ColumnPlan, Plan
 from varquet.profiles.policies import Options, with_hints
 
 
