@@ -56,6 +56,7 @@ def analyze(
     ] = None,
     sample: Annotated[float, typer.Option("--sample", min=0.0, max=1.0, help="Count this share of the values, always the same.")] = 1.0,
     plan: Annotated[Path | None, typer.Option("--plan", help="Write the choice as a plan to this file.", show_default="nowhere")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --plan if it exists.")] = False,
     typed: Annotated[
         bool, typer.Option("--typed", help="Of maps of texts: give keys types whose texts are all exactly those of a number or the like.")
     ] = False,
@@ -70,6 +71,9 @@ def analyze(
     All counts are exact and do not depend on the order of the rows. Objects whose names are data (ids, hashes) are shown as one path
     with a star. The last line is the schema, as `varquet ingest --schema` takes it.
     """
+    if plan is not None:
+        check_new_file(plan, force=force)
+    # Behind the cheap checks: help and wrong calls need no Arrow.
     from varquet.profiles.map_types import type_keys
     from varquet.profiles.plan import Plan
     from varquet.profiles.policies import choose
@@ -90,7 +94,7 @@ def analyze(
         pinned = type_keys(pinned, name, sources, column, threads=threads)
         choice = dataclasses.replace(choice, schema=pinned.columns[name].schema)
     if plan is not None:
-        pinned.save(check_new_file(plan, force=True))
+        pinned.save(check_new_file(plan, force=force))  # another process may have made it in the meantime
     data = {
         "rows": found.rows,
         "nulls": found.nulls,
