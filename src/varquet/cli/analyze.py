@@ -11,6 +11,7 @@ import typer
 
 from varquet.cli.files import check_new_file
 from varquet.cli.output import JsonSwitch, Output
+from varquet.cli.path_facts import facts_data
 from varquet.errors import VarquetError
 
 if TYPE_CHECKING:
@@ -70,6 +71,21 @@ def analyze(
 
     All counts are exact and do not depend on the order of the rows. Objects whose names are data (ids, hashes) are shown as one path
     with a star. The last line is the schema, as `varquet ingest --schema` takes it.
+
+    With --json every path has all that is known of it, beside what was decided and why:
+
+    - count, rows, nulls, bytes: how many values, rows that have one, Variant nulls, bytes
+
+    - types, first_rows: how many values of each type, and the first row (from 0) that has one
+
+    - integer_range, decimal_digits: smallest and largest integer; the most digits before and behind the point
+
+    - array_lengths: the shortest, the longest, and the elements of all
+
+    - bounds: the smallest and largest value of each type as text; of texts, binary and uuids (both in hexadecimal) the first 8 bytes,
+    of decimals a double near them; NaN is none
+
+    - distinct: about how many different values
     """
     if plan is not None:
         check_new_file(plan, force=force)
@@ -102,19 +118,7 @@ def analyze(
         "schema": choice.schema.ddl(),
         "schema_columns": choice.schema.columns,
         "digest": found.digest(),
-        "paths": [
-            {
-                **dataclasses.asdict(decision),
-                "count": facts.count,
-                "rows": facts.rows,
-                "types": facts.types,
-                "distinct": facts.distinct,
-                "integer_range": facts.integer_range,
-                "decimal_digits": facts.decimal_digits,
-                "array_lengths": facts.array_lengths,
-            }
-            for facts, decision in zip(found, choice.decisions, strict=True)
-        ],
+        "paths": [{**dataclasses.asdict(decision), **facts_data(facts)} for facts, decision in zip(found, choice.decisions, strict=True)],
         "conflicts": [dataclasses.asdict(conflict) for conflict in found.conflicts()],
     }
     out.tables(data, lambda: _tables(found, choice, all_paths=all_paths))
