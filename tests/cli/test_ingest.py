@@ -98,6 +98,46 @@ class TestNdjson:
         assert ingest(capsys, "in.ndjson", "out.parquet")["schema"] == chosen
         assert texts() == ROWS
 
+    def test_what_the_data_chooses_is_recorded_as_a_plan(self, capsys: pytest.CaptureFixture[str]) -> None:
+        facts = ingest(capsys, "in.ndjson", "out.parquet")
+        counted = vq.profile("in.ndjson")
+        plan = vq.Plan.from_parquet("out.parquet")
+        assert plan == vq.Plan.from_profiles({"v": counted})
+        column = plan.columns["v"]
+        assert column.schema == vq.ShreddingSchema.from_parquet("out.parquet", "v")
+        assert (column.schema.ddl(), column.policy, column.profile_digest) == (facts["schema"], "varquet", counted.digest())
+        # It is what `analyze --plan` writes: two ways to the same file.
+        assert main(["analyze", "in.ndjson", "--plan", "plan.json", "--json"]) == 0
+        capsys.readouterr()
+        assert vq.Plan.load("plan.json").digest() == plan.digest()
+        ingest(capsys, "in.ndjson", "planned.parquet", "--plan", "plan.json")
+        assert Path("planned.parquet").read_bytes() == Path("out.parquet").read_bytes()
+
+    def test_what_somebody_else_chooses_is_no_plan(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        ingest(capsys, "in.ndjson", "schema.parquet", "--schema", "a bigint")
+        ingest(capsys, "in.ndjson", "whole.parquet", "--unshredded")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1\n")))
+        ingest(capsys, "-", "stdin.parquet")
+        for name in ("schema", "whole", "stdin"):
+            assert vq.Plan.from_parquet(f"{name}.parquet") is None
+
+    @pytest.mark.parametrize("row", [{"a.b": 1, "`c` d": {"": 2, "ü\n": [{"$['x']": "y"}]}}, [1, 2], "x", None, {}])
+    def test_any_names_and_values_make_a_plan(self, row: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("odd.ndjson").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        ingest(capsys, "odd.ndjson", "out.parquet", "--output-column", "doc.v")
+        plan = vq.Plan.from_parquet("out.parquet")
+        assert plan is not None
+        assert plan.schemas == {"doc.v": vq.choose(vq.profile("odd.ndjson")).schema}
+        assert [json.loads(text or "") for text in texts(column="doc.v")] == [row]
+
+    def test_refused_texts_are_counted_as_the_nulls_that_they_become(self, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("bad.ndjson").write_text('{"a":1}\n{"a":}\n', encoding="utf-8")
+        ingest(capsys, "bad.ndjson", "out.parquet", "--on-error", "null")
+        plan = vq.Plan.from_parquet("out.parquet")
+        assert plan is not None
+        counted = vq.profile(vq.parse_json(pa.array(['{"a":1}', None], pa.string())))
+        assert plan.columns["v"].profile_digest == counted.digest()
+
     @pytest.mark.parametrize("text", ["a bigint, b string\n", '{"type":"object","fields":{"a":"bigint","b":"string"}}'])
     def test_a_schema_from_a_file(self, text: str, capsys: pytest.CaptureFixture[str]) -> None:
         Path("schema").write_text(text)

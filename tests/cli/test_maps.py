@@ -47,6 +47,9 @@ def test_ingest_writes_sidecars(capsys: pytest.CaptureFixture[str], headers: pa.
     found = run(capsys, "ingest", "plain.parquet", "shredded.parquet")
     assert found["schema"] == "`content-type` string, n string"
     assert columns("shredded.parquet") == ["id", "headers", "__paimon_map_shred_headers_0", "__paimon_map_shred_headers_1"]
+    assert vq.Plan.from_parquet("shredded.parquet") == vq.Plan.from_profiles(
+        {"headers": vq.profile("plain.parquet", "headers")}, maps=["headers"]
+    )
     assert vq.diff("plain.parquet", "shredded.parquet").is_equal
     run(capsys, "analyze", "plain.parquet", "--typed", "--plan", "plan.json")
     run(capsys, "ingest", "plain.parquet", "typed.parquet", "--plan", "plan.json")
@@ -60,6 +63,17 @@ def test_ingest_of_text_with_maps_beside_it(capsys: pytest.CaptureFixture[str], 
     run(capsys, "ingest", "both.parquet", "shredded.parquet", "--column", "doc", "--map-column", "headers")
     assert columns("shredded.parquet")[2:] == ["__paimon_map_shred_headers_0", "__paimon_map_shred_headers_1", "doc"]
     assert vq.diff("both.parquet", "shredded.parquet").is_equal
+    profiles = {name: vq.profile("both.parquet", name) for name in ("doc", "headers")}
+    plan = vq.Plan.from_parquet("shredded.parquet")
+    assert plan == vq.Plan.from_profiles(profiles, maps=["headers"])
+    assert (plan.columns["doc"].policy, plan.columns["headers"].policy) == ("varquet", "map")
+    # The plan of the text alone, with hot keys chosen beside it, is recorded with both; a schema that somebody gave is no plan.
+    vq.Plan.from_profiles({"doc": profiles["doc"]}).save("doc.json")
+    for number, chosen in enumerate((["--plan", "doc.json"], ["--schema", "a bigint"])):
+        run(capsys, "ingest", "both.parquet", f"{number}.parquet", "--column", "doc", "--map-column", "headers", *chosen)
+        assert vq.Plan.from_parquet(f"{number}.parquet") == (plan if number == 0 else None)
+        assert columns(f"{number}.parquet") == columns("shredded.parquet")
+        assert vq.diff("both.parquet", f"{number}.parquet").is_equal
     assert main(["ingest", "both.parquet", "c.parquet", "--column", "doc", "--map-column", "id"]) == 2
     assert "got id" in capsys.readouterr().err
 

@@ -81,3 +81,58 @@ def test_people_see_the_changes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing changes" in capsys.readouterr().out
     assert main(["plan", "show", "first.ndjson"]) == 2
     assert "expected the JSON of a plan" in capsys.readouterr().err
+
+
+def test_a_plan_that_exists_is_replaced_with_force_only(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.json").write_text("mine", encoding="utf-8")
+    for args in (["analyze", "next.ndjson", "--plan", "mine.json"], ["plan", "evolve", "plan.json", "next.ndjson", "-o", "mine.json"]):
+        assert main(args) == 2
+        expected = "error: expected the name of a new file, got mine.json, which exists. Hint: --force replaces it\n"
+        assert capsys.readouterr() == ("", expected)
+        assert main([*args, "--json"]) == 2
+        out, err = capsys.readouterr()
+        assert (out, json.loads(err)["error"]["hint"]) == ("", "--force replaces it")
+        assert Path("mine.json").read_text(encoding="utf-8") == "mine"
+    said(capsys, "analyze", "next.ndjson", "--plan", "mine.json", "--force")
+    assert vq.Plan.load("mine.json").schemas["v"].ddl() == "b boolean, id decimal(18,1)"
+    said(capsys, "plan", "evolve", "plan.json", "next.ndjson", "-o", "mine.json", "--force")
+    assert vq.Plan.load("mine.json").step == 2
+    assert sorted(path.name for path in Path().iterdir()) == ["first.ndjson", "mine.json", "next.ndjson", "plan.json"]
+
+
+def test_a_file_that_appears_while_rows_are_counted_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from varquet.profiles import profiling
+
+    counting = profiling.profile
+
+    def slow(*args: Any, **options: Any) -> vq.Profile:
+        Path("late.json").write_text("mine", encoding="utf-8")
+        return counting(*args, **options)
+
+    monkeypatch.setattr(profiling, "profile", slow)
+    for args in (["analyze", "next.ndjson", "--plan", "late.json"], ["plan", "evolve", "plan.json", "next.ndjson", "-o", "late.json"]):
+        Path("late.json").unlink(missing_ok=True)
+        assert main(args) == 2
+        assert "got late.json, which exists" in capsys.readouterr().err
+        assert Path("late.json").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("name", ["plan.json", "./plan.json", "link.json"])
+def test_a_plan_evolves_in_place(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """What -o names is PLAN itself, however it is written: that needs no --force."""
+    if name == "link.json":
+        Path(name).symlink_to("plan.json")
+    said(capsys, "plan", "evolve", "plan.json", "next.ndjson", "-o", name)
+    assert vq.Plan.load("plan.json").step == 2
+    assert Path("link.json").is_symlink() == (name == "link.json")
+    said(capsys, "plan", "evolve", name, "next.ndjson", "-o", "plan.json")
+    assert vq.Plan.load("plan.json").step == 2
+
+
+def test_a_folder_is_no_place_for_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("folder").mkdir()
+    for args in (["analyze", "next.ndjson", "--plan"], ["plan", "evolve", "plan.json", "next.ndjson", "-o"]):
+        assert main([*args, "folder", "--force"]) == 2
+        assert "expected the name of an ordinary file, got folder" in capsys.readouterr().err
+        assert main([*args, "none/plan.json"]) == 2
+        assert "expected a file in an existing directory, got none/plan.json" in capsys.readouterr().err

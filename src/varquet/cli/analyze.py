@@ -11,6 +11,7 @@ import typer
 
 from varquet.cli.files import check_new_file
 from varquet.cli.output import JsonSwitch, Output
+from varquet.cli.path_facts import facts_data
 from varquet.errors import VarquetError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def analyze(
     ] = None,
     sample: Annotated[float, typer.Option("--sample", min=0.0, max=1.0, help="Count this share of the values, always the same.")] = 1.0,
     plan: Annotated[Path | None, typer.Option("--plan", help="Write the choice as a plan to this file.", show_default="nowhere")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --plan if it exists.")] = False,
     typed: Annotated[
         bool, typer.Option("--typed", help="Of maps of texts: give keys types whose texts are all exactly those of a number or the like.")
     ] = False,
@@ -69,7 +71,25 @@ def analyze(
 
     All counts are exact and do not depend on the order of the rows. Objects whose names are data (ids, hashes) are shown as one path
     with a star. The last line is the schema, as `varquet ingest --schema` takes it.
+
+    With --json every path has all that is known of it, beside what was decided and why:
+
+    - count, rows, nulls, bytes: how many values, rows that have one, Variant nulls, bytes
+
+    - types, first_rows: how many values of each type, and the first row (from 0) that has one
+
+    - integer_range, decimal_digits: smallest and largest integer; the most digits before and behind the point
+
+    - array_lengths: the shortest, the longest, and the elements of all
+
+    - bounds: the smallest and largest value of each type as text; of texts, binary and uuids (both in hexadecimal) the first 8 bytes,
+    of decimals a double near them; NaN is none
+
+    - distinct: about how many different values
     """
+    if plan is not None:
+        check_new_file(plan, force=force)
+    # Behind the cheap checks: help and wrong calls need no Arrow.
     from varquet.profiles.map_types import type_keys
     from varquet.profiles.plan import Plan
     from varquet.profiles.policies import choose
@@ -90,7 +110,7 @@ def analyze(
         pinned = type_keys(pinned, name, sources, column, threads=threads)
         choice = dataclasses.replace(choice, schema=pinned.columns[name].schema)
     if plan is not None:
-        pinned.save(check_new_file(plan, force=True))
+        pinned.save(check_new_file(plan, force=force))  # another process may have made it in the meantime
     data = {
         "rows": found.rows,
         "nulls": found.nulls,
@@ -98,19 +118,7 @@ def analyze(
         "schema": choice.schema.ddl(),
         "schema_columns": choice.schema.columns,
         "digest": found.digest(),
-        "paths": [
-            {
-                **dataclasses.asdict(decision),
-                "count": facts.count,
-                "rows": facts.rows,
-                "types": facts.types,
-                "distinct": facts.distinct,
-                "integer_range": facts.integer_range,
-                "decimal_digits": facts.decimal_digits,
-                "array_lengths": facts.array_lengths,
-            }
-            for facts, decision in zip(found, choice.decisions, strict=True)
-        ],
+        "paths": [{**dataclasses.asdict(decision), **facts_data(facts)} for facts, decision in zip(found, choice.decisions, strict=True)],
         "conflicts": [dataclasses.asdict(conflict) for conflict in found.conflicts()],
     }
     out.tables(data, lambda: _tables(found, choice, all_paths=all_paths))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from varquet.layouts.map_keys import MapKeysLike
     from varquet.parquet.sources import Batch, Refused, Source
     from varquet.profiles.facts import Profile
     from varquet.profiles.plan import Plan
@@ -187,8 +188,9 @@ def ingest(
     A column of maps stays one: its hot keys get columns of their own.
 
     Without --schema or --plan the data is read twice: first to see which paths are worth a column, as `varquet analyze` does. (What
-    comes from stdin cannot be, and stays whole, as with --unshredded.) Whatever the schema does not name is kept. Other columns of
-    Parquet files are kept as they are. DEST appears when it is complete; inputs larger than memory are fine.
+    comes from stdin cannot be, and stays whole, as with --unshredded.) What is chosen is recorded in DEST as a plan, and so is that
+    of --plan. Whatever the schema does not name is kept. Other columns of Parquet files are kept as they are. DEST appears when it is
+    complete; inputs larger than memory are fine.
 
     With --table DEST is a table, to which rows are added with the plan that it has: a folder of Parquet files, or a Delta table. With
     --spark the work is done by Spark, and texts that are not JSON go to the table's folder _quarantine, with file, line, offset and reason.
@@ -224,7 +226,7 @@ def ingest(
     from varquet.columns.threads import thread_count
     from varquet.parquet.sources import find_sources, open_source
     from varquet.parquet.writer import ROW_GROUP_ROWS, FileWriter
-    from varquet.profiles.policies import choose
+    from varquet.profiles.plan import Plan
     from varquet.schema import ShreddingSchema
 
     shredding = ShreddingSchema.value() if schema is None else read_schema(schema)
@@ -234,16 +236,23 @@ def ingest(
         find_sources(sources), column=column, output_column=output_column, duplicate_keys=duplicate_keys.value, threads=count
     )
     stop = on_error is not OnError.NULL
+    hot = Plan.from_profiles({name: _counted_maps(sources, name, count) for name in map_column or ()}, maps=map_column or ())
     pinned = None
     if plan is not None:
         pinned = planned(plan, source.column, source.schema.names)
-        shredding = pinned.columns[source.column].schema
+        pinned = dataclasses.replace(pinned, columns={**pinned.columns, **hot.columns})
     elif schema is None and not unshredded and source.can_be_read_again:
         with out.progress("counting", source.size) as advance:
-            shredding = choose(counted(source, stop, advance, count), "map" if source.is_map else "varquet").schema
-    maps = {name: _hot_keys(sources, name, count) for name in map_column or ()}
-    if source.is_map and pinned is None:
-        maps[source.column] = shredding
+            counts = counted(source, stop, advance, count)
+        chosen = Plan.from_profiles({source.column: counts}, maps=[source.column] if source.is_map else [])
+        pinned = Plan({**hot.columns, **chosen.columns})
+    maps: dict[str, MapKeysLike] = {}
+    if pinned is not None:
+        shredding = pinned.columns[source.column].schema
+    else:
+        maps.update(hot.maps)
+        if source.is_map:
+            maps[source.column] = shredding
     found = Found(stop=stop)
     with (
         out.progress("ingesting", source.size) as advance,
@@ -393,14 +402,13 @@ def counted(source: Source, stop: bool, advance: Callable[[int], None], threads:
     return profile_batches(lambda: source.columns(advance, stop=stop), threads=threads)
 
 
-def _hot_keys(sources: list[str], column: str, threads: int) -> ShreddingSchema:
-    """The hot keys of a column of maps beside the one that is shredded."""
-    from varquet.profiles.policies import choose
+def _counted_maps(sources: list[str], column: str, threads: int) -> Profile:
+    """What a column of maps holds that is not the one that is shredded."""
     from varquet.profiles.profiling import map_column, profile
 
     if map_column(sources, column) is None:
         raise VarquetError(f"expected a column of maps, got {column}", hint="--column names JSON text and Variants")
-    return choose(profile(sources, column, threads=threads), "map").schema
+    return profile(sources, column, threads=threads)
 
 
 class Found:

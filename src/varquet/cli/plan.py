@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from varquet.cli.exit_codes import ExitCode
+from varquet.cli.files import check_new_file
 from varquet.cli.output import JsonSwitch, Output
 from varquet.errors import VarquetError
 
@@ -74,23 +75,32 @@ def diff(
 def evolve(
     plan: PlanFile,
     sources: Data,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Where the next plan is written.", show_default="nowhere")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Where the next plan is written: a new file, or PLAN itself.", show_default="nowhere"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --output if it exists.")] = False,
     column: ColumnOption = None,
     data_column: DataColumn = None,
     as_json: JsonSwitch = False,
 ) -> None:
-    """Adapt a plan to new data: paths come in at 10 % of the values, go below 5 %, and types only widen."""
+    """Adapt a plan to new data: paths come in at 10 % of the values, go below 5 %, and types only widen.
+
+    With -o PLAN the plan is adapted in place. Any other file that exists is replaced with --force only.
+    """
     from varquet.profiles.plan import Plan
     from varquet.profiles.profiling import profile
 
     out = Output.choose(as_json=as_json)
     found = Plan.load(plan)
     name = _column(found, column)
+    if output is not None:
+        _target(output, plan, force=force)
     with out.progress("counting", None) as advance:
         profiled = profile(sources, data_column, on_rows=advance)
     following, changes = found.evolve({name: profiled})
     if output is not None:
-        following.save(output)
+        following.save(_target(output, plan, force=force))  # another process may have made it in the meantime
     lines = [("step", f"{found.step} -> {following.step}"), ("rows", f"{profiled.rows:,}")]
     lines += [(one.kind, f"{one.path}: {one.before or '-'} -> {one.after or '-'} ({one.reason})") for one in changes]
     data = {"step": following.step, "changes": [dataclasses.asdict(one) for one in changes], "schema": following.columns[name].schema.ddl()}
@@ -116,6 +126,12 @@ def drift(plan: PlanFile, sources: Data, column: ColumnOption = None, data_colum
     out.result({"typed_bytes": measured.typed_bytes, "paths": [dataclasses.asdict(one) for one in measured.paths]}, lines)
     if measured.findings:
         raise typer.Exit(ExitCode.FINDINGS)
+
+
+def _target(output: Path, plan: Path, *, force: bool) -> Path:
+    """Where the next plan goes; to write it over the one that it follows is what evolving in place means."""
+    is_in_place = output.exists() and output.samefile(plan)
+    return check_new_file(output, force=force or is_in_place)
 
 
 def _column(plan: Plan, name: str | None) -> str:
