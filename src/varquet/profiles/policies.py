@@ -6,13 +6,13 @@
     varquet        the default: what saves most within a budget of columns, conflicts tolerated and named
     map            for maps, whose keys are the fields: frequent keys, what saves most within the budget, whatever their values are
 
-The first two share constants: a field is kept if it is in 10 % of the values of the column, an object keeps its 300 most frequent
-fields, and nothing deeper than 50 is shredded.
+A field is kept if it is in 10 % of the values of the column, and nothing deeper than 50 is shredded. An object keeps its 300 most
+frequent fields; Spark has room for 300 columns in all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,6 +22,7 @@ from varquet.errors import UnsupportedTypeError
 from varquet.profiles.facts import OTHERS, PathFacts, Profile, Steps, nothing, path_text, sort_key
 from varquet.profiles.fitting import typed_values
 from varquet.profiles.options import MAP_POLICY, Options, PolicyName, prefixes, with_hints
+from varquet.profiles.spark_width import in_java_order, within_width
 from varquet.profiles.type_rules import POLICIES, Taken
 from varquet.schema import ELEMENT, Kind, ShreddingSchema
 
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 _VALUE: Final = ShreddingSchema.value()
+_SPARK_NAMES: Final = 1_000
 _WITH_BUDGET: Final = ("varquet", MAP_POLICY)
 
 
@@ -99,14 +101,14 @@ def kinds_above(paths: Iterable[Steps]) -> dict[Steps, Kind]:
 
 
 def frequencies(profile: Profile, policy: PolicyName) -> Callable[[PathFacts | None], float]:
-    """How many values a path has for each value of the column; Spark counts Variant nulls among them, the others do not."""
+    """How many values a path has for each value of the column; Spark counts Variant nulls on both sides, the others on none."""
     root = next((facts for facts in profile if not facts.steps), None)
     values = (profile.values if policy == "spark" else root.held) if root is not None else 0
 
     def frequency(facts: PathFacts | None) -> float:
         if facts is None or not values:
             return 0.0
-        return (facts.rows if policy == "spark" else facts.held) / values
+        return (facts.count if policy == "spark" else facts.held) / values
 
     return frequency
 
@@ -158,6 +160,8 @@ class _Chooser:
         schema = self.made.get(()) or _VALUE
         if self.policy in _WITH_BUDGET:
             schema = self.within_budget(schema)
+        elif self.policy == "spark":
+            schema = self.within_width(schema)
         nodes = _nodes(schema)
         return Choice(schema, [self.decision(self.facts[steps], nodes) for steps in sorted(self.facts, key=sort_key)])
 
@@ -172,7 +176,7 @@ class _Chooser:
             elif self.made[steps] is None:
                 reason = self.reasons[steps]
             else:
-                reason = "nothing below it has a column" if steps[:-1] in nodes else "below a path that is not shredded"
+                reason = _why_not_below(nodes.get(steps[:-1]))
             return Decision(facts.path, False, None, reason, self.counted(facts), 0.0, facts.bytes)
         typed = typed_values(node, facts, is_map=self.policy == MAP_POLICY) / facts.held if facts.held else 0.0
         kind = node.kind.name.lower() if node.kind in (Kind.OBJECT, Kind.ARRAY) else node.ddl()
@@ -203,6 +207,8 @@ class _Chooser:
             taken = Taken("object" if kind is Kind.OBJECT else "array", None, "for what is below it")
         if taken.kind == "nothing":
             return self.untyped(steps, taken.reason)
+        if self.policy == "spark" and taken.kind != "primitive" and len(steps) >= options.max_depth and steps not in self.kept:
+            return self.untyped(steps, f"an {taken.kind} below {options.max_depth} others")
         if taken.kind == "primitive":
             assert taken.type is not None
             return self.decide(steps, ShreddingSchema.primitive(taken.type), taken.reason)
@@ -212,7 +218,9 @@ class _Chooser:
         below = [path for path in self.below.get(steps, ()) if isinstance(path[-1], str)]
         # Pruning comes before types: fields that have none count among the most frequent too.
         frequent = [path for path in below if path in self.kept or self.counted(self.facts[path]) >= self.options.min_field_frequency]
-        if len(frequent) > self.options.max_shredded_fields:
+        if self.policy == "spark":
+            self.leave_out_late_names(below, self.facts[steps].of("object"))
+        elif len(frequent) > self.options.max_shredded_fields:
             ranked = sorted(frequent, key=lambda path: (path not in self.kept, -self.counted(self.facts[path]), str(path[-1]).encode()))
             for path in ranked[self.options.max_shredded_fields :]:
                 if path not in self.kept and self.made[path] is not None:
@@ -221,6 +229,13 @@ class _Chooser:
         if not fields:
             return self.untyped(steps, "an object without a field worth a column")
         return self.decide(steps, ShreddingSchema.object(fields), reason)
+
+    def leave_out_late_names(self, fields: Sequence[Steps], objects: int) -> None:
+        """Where there is more than one object Spark looks at the first names only, rare ones among them."""
+        if objects > 1 and len(fields) > _SPARK_NAMES:
+            for path in sorted(fields, key=lambda path: in_java_order(str(path[-1])))[_SPARK_NAMES:]:
+                if path not in self.kept:
+                    self.left_out[path] = f"not among the first {_SPARK_NAMES:,} names"
 
     def array(self, steps: Steps, reason: str) -> ShreddingSchema | None:
         element = self.made.get((*steps, ELEMENT))
@@ -247,6 +262,17 @@ class _Chooser:
         self.left_out |= dict.fromkeys(ranked[self.options.max_columns :], f"beyond the {self.options.max_columns} columns that hold most")
         return schema.select(ranked[: self.options.max_columns])
 
+    def within_width(self, schema: ShreddingSchema) -> ShreddingSchema:
+        """What Spark has room for: it counts columns from the root down, and stops."""
+        narrow = within_width(schema, self.options.max_shredded_fields, self.kept)
+        after = _nodes(narrow)
+        for steps, node in _nodes(schema).items():
+            if steps not in after:
+                self.left_out[steps] = f"beyond the {self.options.max_shredded_fields} columns that Spark has room for"
+            elif after[steps].kind is not node.kind:
+                self.reasons[steps] = f"no room for its type among the {self.options.max_shredded_fields} columns that Spark has"
+        return narrow
+
     def is_wanted(self, steps: Steps) -> bool:
         """Whether a path has a column before all others, by itself or as a part of the type of one above it."""
         return steps in self.wanted or any(above in self.options.types for above in prefixes(steps))
@@ -257,6 +283,13 @@ class _Chooser:
         if facts is None:
             return 0
         return facts.bytes + (facts.held * len(str(steps[-1]).encode()) if self.policy == MAP_POLICY else 0)
+
+
+def _why_not_below(above: ShreddingSchema | None) -> str:
+    """Why a path that has a type has no column, by what is above it."""
+    if above is None or above.kind is Kind.VALUE:
+        return "below a path that is not shredded"
+    return f"below a path that is {above.ddl()}" if above.kind is Kind.PRIMITIVE else "nothing below it has a column"
 
 
 def _nodes(schema: ShreddingSchema) -> dict[Steps, ShreddingSchema]:

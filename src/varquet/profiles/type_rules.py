@@ -20,6 +20,8 @@ _TIE_ORDER: Final = (
     "array", "object", "boolean", "int8", "int16", "int32", "int64", "float", "double", "decimal4", "decimal8", "decimal16", "date",
     "time", "timestamp", "timestamp_ntz", "binary", "string", "timestamp_nanos", "timestamp_ntz_nanos", "uuid",
 )  # fmt: skip
+# Decimals without a point are integers to Spark if they have no more digits.
+_BIGINT_DIGITS: Final = 18
 # Types whose typed columns Spark cannot read.
 _NOT_FOR_SPARK: Final = ("time", "timestamp_nanos", "timestamp_ntz_nanos", "uuid")
 
@@ -117,20 +119,22 @@ def _no_decimal(facts: PathFacts) -> str:
 
 
 def spark(facts: PathFacts, options: Options) -> Taken:
-    """Spark: integers are bigint, integers and decimals a decimal of 18 or 38 digits, everything else must be one type."""
+    """Spark: integers are bigint, with decimals a decimal of 18 or 38 digits; everything else must be one type, and one that it knows."""
     families = _families(facts)
     if not families:
         return _none("nothing but nulls")
     exact = {name: count for name, count in families.items() if name in INTEGERS or name in DECIMALS}
     if len(exact) == len(families):
-        if facts.decimal_digits is None:
+        whole, scale = facts.decimal_digits or (0, 0)
+        if scale == 0 and whole <= _BIGINT_DIGITS:
             return Taken("primitive", pa.int64(), "integers")
         kind = roomy_decimal(*_exact_digits(facts))
         reason = "integers and decimals" if len(exact) > 1 else "decimals"
         return Taken("primitive", kind, reason) if kind is not None else _none(_no_decimal(facts))
     if len(families) > 1:
         return _none("mixed: " + _mixture(families))
-    return _of(next(iter(families)), facts, "one type")
+    name = next(iter(families))
+    return _none(f"{name}: Spark gives it no column") if name in _NOT_FOR_SPARK else _of(name, facts, "one type")
 
 
 def saving(facts: PathFacts, options: Options) -> Taken:

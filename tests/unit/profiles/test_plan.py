@@ -184,6 +184,143 @@ def test_a_plan_remembers_what_the_policy_was_told() -> None:
         Plan.from_json(plan.to_json().replace('"max_depth"', '"depth"'))
 
 
+def test_a_plan_without_columns_gets_some() -> None:
+    """Made from nothing, or emptied by one batch: what is frequent comes in."""
+    empty = Plan.from_profiles({"v": profiled([{}] * 10)})
+    plan, changes = evolved(empty, with_share(1, a="x"))
+    assert changes == [("added", "$.a"), ("added", "$.id")]
+    plan, changes = evolved(plan, [{}] * 10)
+    assert changes == [("dropped", "$.a"), ("dropped", "$.id")]
+    assert plan.schemas["v"].ddl() == "variant"
+    plan, changes = evolved(plan, with_share(1, a="x"))
+    assert changes == [("added", "$.a"), ("added", "$.id")]
+    assert drift(empty, profiled([])).paths == []
+    assert drift(START, profiled([])).typed_bytes == 0
+
+
+def test_what_is_an_object_stays_one() -> None:
+    """Columns go by their own values, whatever most values above them are."""
+    plan, changes = evolved(START, ['"text"'] * 120 + with_share(0.5, rows=80, a=1))
+    assert (plan, changes) == (START, [])
+    nested = Plan.from_profiles({"v": profiled([{"o": {"x": n}} for n in range(10)])})
+    assert evolved(nested, [{"o": "text"}] * 90 + [{"o": {"x": 1}}] * 10) == (nested, [])
+    gone, changes = evolved(nested, [{"o": "text"}] * 100)
+    assert changes == [("dropped", "$.o.x")]
+    assert evolved(gone, [{"o": "text"}] * 100) == (gone, [])
+    back, changes = evolved(gone, [{"o": {"x": 1}}] * 100)
+    assert changes == [("added", "$.o.x")]
+    assert back.schemas == nested.schemas
+
+
+def test_arrays_stay_while_a_quarter_of_the_values_are_arrays() -> None:
+    plan = Plan.from_profiles({"v": profiled([{"l": [n]} for n in range(10)])})
+    assert plan.schemas["v"].ddl() == "l array<bigint>"
+    assert evolved(plan, [{"l": []}] * 100) == (plan, [])
+    assert evolved(plan, [{"l": "x"}] * 70 + [{"l": [1]}] * 30) == (plan, [])
+    _, changes = plan.evolve(profiled([{"l": "x"}] * 80 + [{"l": [1]}] * 20))
+    assert [change.reason for change in changes] == ["20.0% of the values of $.l are arrays, below 25%"]
+
+
+def test_hints_stay_when_nothing_has_them() -> None:
+    options = with_hints(Options(), always=["$.keep"], types={"$.as.b": "string"})
+    plan = Plan.from_profiles({"v": profiled([{"id": 1, "keep": 1}])}, "varquet", options)
+    assert plan.schemas["v"].ddl() == "as struct<b: string>, id bigint, keep bigint"
+    assert evolved(plan, with_share(1)) == (plan, [])
+    assert evolved(plan, with_share(0.03, keep=1)) == (plan, [])
+    assert drift(plan, profiled(with_share(1))).findings == []
+
+
+def test_retained_columns_come_before_new_ones_where_there_is_little_room() -> None:
+    options = Options(max_columns=2)
+    plan = Plan.from_profiles({"v": profiled([{"a": 1, "b": 1}] * 10)}, "varquet", options)
+    assert evolved(plan, [{"a": 1, "b": 1, "big": "x" * 100}] * 10) == (plan, [])
+
+
+def test_a_column_for_values_only_may_get_a_type() -> None:
+    plan = Plan.from_profiles({"v": profiled([{"a": None, "b": 1}] * 10)}, "spark")
+    assert plan.schemas["v"].ddl() == "a variant, b bigint"
+    following, changes = plan.evolve(profiled([{"a": 1, "b": 1}] * 10))
+    assert changes == [Change("v", "$.a", "typed", "variant", "bigint", "its values have a type now")]
+    assert evolved(following, [{"a": 1, "b": 1}] * 10) == (following, [])
+
+
+def test_a_step_takes_the_profile_of_the_only_column() -> None:
+    assert START.evolve(profiled(with_share(0.5, a=1))) == (START, [])
+    two = Plan({"v": START.columns["v"], "w": START.columns["v"]})
+    with pytest.raises(VarquetError, match="expected the name of a column of the plan, got none"):
+        two.evolve(profiled([]))
+    assert drift(two, profiled([]), "w") == drift(START.columns["v"], profiled([]))
+    table = pa.table({"v": column(with_share(0.5, a=1)), "w": column([1] * 200)})
+    assert drift(two, table, "v").findings == []
+
+
+def test_retaining_never_needs_more_than_admitting() -> None:
+    rows = with_share(0.03, a=1)
+    for retain in (None, 0.05, 0.5):
+        plan = Plan.from_profiles({"v": profiled(rows)}, "varquet", Options(min_field_frequency=0.01), retain_frequency=retain)
+        assert plan.schemas["v"].ddl() == "a bigint, id bigint"
+        assert evolved(plan, rows) == (plan, [])
+    assert Plan.from_profiles({"v": profiled(rows)}, options=Options(min_field_frequency=0.02)).columns["v"].retain_frequency == 0.01
+
+
+def test_drift_looks_at_the_width_of_types() -> None:
+    narrow = ColumnPlan(vq.ShreddingSchema.parse("a tinyint, b decimal(3,2)"))
+    found = drift(narrow, profiled(['{"a":1000000000000,"b":123456789.123456}'] * 10))
+    assert [(path.path, path.finding, path.typed_share) for path in found.paths] == [("$.a", "conflicts", 0.0), ("$.b", "conflicts", 0.0)]
+    assert found.typed_bytes == 0
+
+
+def damaged(**changes: Any) -> str:
+    data = json.loads(START.to_json())
+    for name, value in changes.items():
+        target = data if name in ("step", "columns") else data["columns"]["v"]
+        if value is None:
+            del target[name]
+        else:
+            target[name] = value
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"step": "one"}, "expected the step of a plan to be a whole number from 1 on, got 'one'"),
+        ({"step": 0}, "expected the step of a plan"),
+        ({"columns": None}, "expected the columns of a plan by their names, got None"),
+        ({"columns": {"v": 1}}, "column 'v' of the plan: expected what says how a column is shredded, got 1"),
+        ({"schema": None}, "column 'v' of the plan: expected what says how a column is shredded"),
+        ({"more": 1}, "column 'v' of the plan: expected what says how a column is shredded"),
+        ({"schema": "a nothing"}, "column 'v' of the plan: "),
+        ({"policy": "best"}, "column 'v' of the plan: expected a policy, got 'best'"),
+        ({"gone": ["x"]}, "column 'v' of the plan: expected gone to be an object, got"),
+        ({"gone": {"x": "bigint"}}, "column 'v' of the plan: "),
+        ({"gone": {"$.x": 1}}, "column 'v' of the plan: "),
+        ({"order": [1]}, "column 'v' of the plan: expected the names of keys as order"),
+        ({"retain_frequency": "0.1"}, "column 'v' of the plan: expected retain_frequency to be a number, got '0.1'"),
+        ({"retain_typed_share": 2}, "column 'v' of the plan: expected retain_typed_share to be a share"),
+        ({"options": {}}, ""),
+        ({"options": {"min_field_frequency": None}}, "column 'v' of the plan: expected min_field_frequency to be a share"),
+        ({"options": {"always": 1}}, "column 'v' of the plan: expected the options of a policy"),
+        ({"options": {"types": ["$.a"]}}, "column 'v' of the plan: expected the options of a policy"),
+        ({"options": {"always": ["a"]}}, "column 'v' of the plan: "),
+    ],
+)
+def test_plans_that_were_damaged(changes: dict[str, Any], message: str) -> None:
+    if not message:
+        assert Plan.from_json(damaged(**changes)).columns["v"].options == Options()
+        return
+    with pytest.raises(VarquetError, match=message):
+        Plan.from_json(damaged(**changes))
+
+
+def test_a_plan_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_bytes(b'{"varquet_plan": 1, "\xff": 2}')
+    with pytest.raises(VarquetError, match="expected the JSON of a plan in .*plan.json, got what is not UTF-8"):
+        Plan.load(tmp_path / "plan.json")
+    with pytest.raises(VarquetError, match="expected the JSON of a plan"):
+        Plan.from_json("[" * 100_000)
+
+
 def test_drift_takes_data_as_well() -> None:
     rows = column(with_share(0.01, a="x"))
     assert drift(START.columns["v"], rows) == drift(START.columns["v"], vq.profile(rows))

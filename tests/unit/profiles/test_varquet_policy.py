@@ -93,6 +93,117 @@ class TestHints:
         assert chosen(self.values, hinted) == "id decimal(20,0), user struct<age: int, name: string>"
         assert decision(self.values, "$.id", hinted).reason == "by a hint"
 
+    def test_types_below_rare_paths_and_of_paths_without_values(self) -> None:
+        hinted = with_hints(Options(), types={"$.rare.x": "int", "$.new[*].at": "timestamp"})
+        expected = "id bigint, new array<struct<at: timestamp>>, rare struct<x: int>, user struct<age: bigint, name: string>"
+        assert chosen(self.values, hinted) == expected
+        found = decision(self.values, "$.new[*].at", hinted)
+        assert (found.chosen, found.type, found.reason, found.frequency) == (True, "timestamp", "by a hint", 0.0)
+
+    def test_hints_come_before_all_others_where_there_is_little_room(self) -> None:
+        many = column({f"f{n}": n for n in range(20)} | {"rare": {"x": 1}}, *({f"f{n}": n for n in range(20)} for _ in range(50)))
+        for asked in ({"always": ["$.rare.x"]}, {"types": {"$.rare.x": "bigint"}}, {"types": {"$.rare": "struct<x: bigint>"}}):
+            for limit in (Options(max_shredded_fields=2), Options(max_columns=2)):
+                found = vq.choose(vq.profile(many), options=with_hints(limit, **asked)).schema  # type: ignore[arg-type]
+                assert found.get("$.rare.x") == vq.ShreddingSchema.parse("bigint")
+                assert len(list(found.leaves())) == 2
+
+    def test_a_hint_says_that_a_path_is_an_object_whatever_most_of_its_values_are(self) -> None:
+        values = column(*({"a": "x"} if n else {"a": {"b": 1}} for n in range(100)))
+        assert chosen(values) == "a string"
+        for asked in ({"always": ["$.a.b"]}, {"types": {"$.a.b": "bigint"}}):
+            assert chosen(values, with_hints(Options(), **asked)) == "a struct<b: bigint>"  # type: ignore[arg-type]
+
+    def test_hints_that_contradict_each_other(self) -> None:
+        with pytest.raises(UnsupportedTypeError, match=r"got \$\.a\.b asked for and \$\.a never"):
+            with_hints(Options(), always=["$.a.b"], never=["$.a"])
+        with pytest.raises(UnsupportedTypeError, match=r"got \$\.a\.b asked for below \$\.a, which has a type of its own"):
+            with_hints(Options(), always=["$.a.b"], types={"$.a": "string"})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_field_frequency": 2}, "expected min_field_frequency to be a share between 0 and 1, got 2"),
+        ({"min_typed_share": None}, "expected min_typed_share to be a share between 0 and 1, got None"),
+        ({"max_columns": -1}, "expected max_columns to be a whole number that is not negative, got -1"),
+        ({"max_depth": 1.5}, "expected max_depth to be a whole number that is not negative, got 1.5"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UnsupportedTypeError, match=message):
+        Options(**options)
+
+
+class TestDecisionsAreThoseOfTheSchema:
+    """Whatever is said to be chosen is in the schema, as that; and nothing else is."""
+
+    mixed = column(*([{"a": "x"}] * 6 + [{"a": {"b": 1, "c": {"d": 2}}}] * 4))
+
+    @pytest.mark.parametrize("policy", ["varquet", "iceberg", "iceberg-1.11", "spark"])
+    @pytest.mark.parametrize(
+        "options",
+        [
+            Options(),
+            Options(max_columns=1),
+            Options(max_shredded_fields=1),
+            Options(max_depth=1),
+            with_hints(Options(), types={"$": "bigint"}),
+            with_hints(Options(), types={"$.a": "struct<b: bigint>"}),
+            with_hints(Options(), never=["$.a.c"]),
+        ],
+    )
+    def test_chosen_paths(self, policy: Any, options: Options) -> None:
+        rows = column(*({"id": n, "a": {"b": n, "c": {"d": "x", "e": [n]}}, "s": "text"} for n in range(20)))
+        for values in (self.mixed, rows):
+            choice = vq.choose(vq.profile(values), policy, options)
+            for one in choice.decisions:
+                node = choice.schema.get(one.path)
+                is_there = node is not None and (one.path != "$" or node != vq.ShreddingSchema.value())
+                assert one.chosen == is_there, one
+                if one.chosen and node is not None:
+                    assert one.type == (node.kind.value if node.fields or node.element is not None else node.ddl())
+                assert one.reason
+
+    def test_why_not(self) -> None:
+        assert chosen(self.mixed) == "a string"
+        assert [decision(self.mixed, path).reason for path in ("$.a.b", "$.a.c")] == ["below a path that is string"] * 2
+        assert decision(self.mixed, "$.a.c.d").reason == "below a path that is not shredded"
+        rows = column(*({"id": n, "a": {"b": 1}} for n in range(20)))
+        assert decision(rows, "$.a", Options(max_columns=1)).reason == "nothing below it has a column"
+        assert (
+            decision(rows, "$.a.b", with_hints(Options(), types={"$.a": "struct<c: bigint>"})).reason
+            == "not in the type of what is above it"
+        )
+
+    def test_a_hinted_type_that_no_value_has(self) -> None:
+        hinted = with_hints(Options(), types={"$.id": "date"})
+        assert decision(TestHints.values, "$.id", hinted).typed_share == 0.0
+
+    def test_frequencies_are_what_the_policy_compares(self) -> None:
+        nulls = column(*([{"a": None}] * 95 + [{"a": 1}] * 5))
+        found = decision(nulls, "$.a")
+        assert (found.frequency, found.reason) == (0.05, "in fewer than 10% of the values")
+
+
+class TestNumbersThatNoDecimalHasRoomFor:
+    """One very long number costs the others nothing."""
+
+    outlier = '{"a":1.000000000000000000000000000001}'
+
+    def test_among_integers(self) -> None:
+        rows = vq.parse_json(pa.array([f'{{"a":{10**17 + n}}}' for n in range(99)] + [self.outlier]))
+        assert chosen(rows) == "a bigint"
+        assert decision(rows, "$.a").typed_share == 0.99
+
+    def test_among_decimals(self) -> None:
+        rows = vq.parse_json(pa.array([f'{{"a":{n}.25}}' for n in range(98)] + [self.outlier, '{"a":1234567890123456789012.5}']))
+        assert chosen(rows) == "a decimal(38,30)"
+
+    def test_nothing_but_those(self) -> None:
+        rows = vq.parse_json(pa.array([self.outlier, '{"a":1234567890123456789012.5}']))
+        assert decision(rows, "$.a").reason == "no decimal has 22 digits before the point and 30 behind it"
+
 
 def test_refusals() -> None:
     with pytest.raises(UnsupportedTypeError, match="expected a policy, got 'best'"):
