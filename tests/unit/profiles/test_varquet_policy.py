@@ -169,7 +169,7 @@ class TestDecisionsAreThoseOfTheSchema:
         assert chosen(self.mixed) == "a string"
         assert [decision(self.mixed, path).reason for path in ("$.a.b", "$.a.c")] == ["below a path that is string"] * 2
         assert decision(self.mixed, "$.a.c.d").reason == "below a path that is not shredded"
-        rows = column(*({"id": n, "a": {"b": 1}} for n in range(20)))
+        rows = column(*({"id": 10**6 + n, "a": {"b": 1}} for n in range(20)))
         assert decision(rows, "$.a", Options(max_columns=1)).reason == "nothing below it has a column"
         assert (
             decision(rows, "$.a.b", with_hints(Options(), types={"$.a": "struct<c: bigint>"})).reason
