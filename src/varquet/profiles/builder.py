@@ -318,7 +318,9 @@ class Builder:
         with_others = table[order, kernel.PARENT][others]
         told_apart = {place[node]: self._names_below(table, node, True) for node in with_others.tolist()}
         examples = {(place[node], TYPE_NAMES[kind]): example for (node, kind), example in self.examples.items() if node in place}
-        return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples, told_apart)
+        return Profile(
+            self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples, told_apart, self.most_names
+        )
 
     def _names_below(self, table: Ints, node: int, is_asked: npt.NDArray[np.bool_] | bool) -> frozenset[str]:
         """The names of those children of a node that are asked for, as far as they have any."""

@@ -20,8 +20,9 @@ from varquet.parquet.json_rows import variants_of_maps
 from varquet.parquet.positions import is_variant_field
 from varquet.parquet.sources import find_sources, open_source
 from varquet.profiles.builder import Builder
-from varquet.profiles.facts import SHARE, Profile, Steps, empty, merge
+from varquet.profiles.facts import MOST_NAMES, SHARE, Profile, Steps
 from varquet.profiles.folding import folded
+from varquet.profiles.merging import empty, merge
 
 __all__ = [
     "MOST_NAMES",
@@ -35,8 +36,6 @@ __all__ = [
     "profile_parts",
     "variants_of",
 ]
-
-MOST_NAMES: Final = 1024
 
 _ROWS_PER_SLICE: Final = 32_768
 _BYTES_PER_SLICE: Final = 8 << 20
@@ -60,8 +59,8 @@ def profile(
     All counts and ranges are exact, and the same for any order and any cut of the rows; so is the profile that `merge` makes
     of the profiles of parts. An object whose names are data (more than `most_names` of them) keeps those that are in a `share` of
     the rows, counted exactly, and one row of facts for all others; finding them takes another pass over the data. Where parts
-    are profiled apart and the merged profile is not exact, profile them again with the merged profile's `closed` as candidates,
-    merge, and take what `folded` makes of it. Containers more than 100 levels deep are counted, but not what is in them.
+    are profiled apart and the merged profile is not exact, profile them again with the merged profile's `closed` as candidates
+    and merge, until it is. Containers more than 100 levels deep are counted, but not what is in them.
 
     Args:
         data: a variant column, a column of JSON text or maps, a table or batch with one, or NDJSON or Parquet files, folders, globs.
@@ -109,10 +108,8 @@ def profile_batches(
     while True:
         counting = _Counting(most_names, share, sample, closed, on_rows or (lambda _: None))
         found = counting.run(columns(), thread_count(threads))
-        if candidates is not None:
+        if candidates is not None or found.is_exact:
             return found
-        if found.is_exact:
-            return folded(found, most_names)
         if not can_be_read_again:
             raise VarquetError(
                 f"expected data that can be read twice, because an object has more than {most_names} names, got a stream",
@@ -121,17 +118,16 @@ def profile_batches(
         closed = found.closed
 
 
-def profile_parts(count: Callable[[Mapping[Steps, frozenset[str]]], Profile], most_names: int) -> Profile:
+def profile_parts(count: Callable[[Mapping[Steps, frozenset[str]]], Profile]) -> Profile:
     """The profile of data of which others count the parts.
 
     Args:
         count: counts all parts with these candidates, as `profile` does, and merges what they give; it is called until that is exact.
-        most_names: as for `profile`.
     """
     closed: Mapping[Steps, frozenset[str]] = {}
     while not (found := count(closed)).is_exact:
         closed = found.closed
-    return folded(found, most_names)
+    return found
 
 
 class _Counting:
@@ -141,7 +137,7 @@ class _Counting:
         self, most_names: int, share: float, sample: float, closed: Mapping[Steps, frozenset[str]], on_rows: Callable[[int], None]
     ) -> None:
         self.make = functools.partial(Builder, most_names, share, closed)
-        self.share = share
+        self.nothing = empty(share, most_names)
         self.sample = sample
         self.on_rows = on_rows
         self.builders: queue.SimpleQueue[Builder] = queue.SimpleQueue()
@@ -154,7 +150,7 @@ class _Counting:
         parts: list[Profile] = []
         while not self.builders.empty():
             parts.append(self.builders.get().profile())
-        return merge(parts) if parts else empty(self.share)
+        return merge(parts or [self.nothing])
 
     def count(self, task: tuple[VariantSlice, int]) -> int:
         part, first = task
@@ -194,7 +190,7 @@ class Counting:
 
     def profile(self) -> Profile:
         """What was counted so far; nothing can be added after that."""
-        return self.builder.profile()
+        return folded(self.builder.profile())
 
 
 def _chosen(part: VariantSlice, share: float, first: int) -> Bytes:
