@@ -95,6 +95,9 @@ SHARE: Final = 0.01
 
 _EXAMPLES: Final = pa.map_(pa.string(), pa.struct({"row": pa.int64(), "octets": pa.binary()}))
 _VERSION: Final = 5
+_MAGIC: Final = b"varquet profile" + bytes([_VERSION])
+"""What the bytes of a profile begin with; behind it is the SHA-256 of all that follows."""
+_CHECKSUM: Final = 32
 _DIGEST: Final = 2
 """The version of what digests are made of, which files of profiles have nothing to do with."""
 
@@ -320,7 +323,6 @@ class Profile:
             pa.array([examples.get(steps, []) for steps in self.paths], _EXAMPLES),
         ]
         about = {
-            "version": _VERSION,
             "rows": self.rows,
             "nulls": self.nulls,
             "closed": [[_plain(steps), sorted(names)] for steps, names in self.closed.items()],
@@ -331,23 +333,32 @@ class Profile:
         }
         table = pa.table(columns, names=["path", "numbers", "sketch", "examples"])
         table = table.replace_schema_metadata({"varquet.profiles": json.dumps(about)})
-        sink = io.BytesIO()
+        sink = io.BytesIO(_MAGIC)
+        sink.seek(len(_MAGIC) + _CHECKSUM)
         with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
             writer.write_table(table)
-        return sink.getvalue()
+        made = sink.getbuffer()
+        made[len(_MAGIC) : len(_MAGIC) + _CHECKSUM] = hashlib.sha256(made[len(_MAGIC) + _CHECKSUM :]).digest()
+        return bytes(made)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Profile:
         """The profile that `to_bytes` wrote."""
         from varquet.profiles.folding import folded
 
-        try:
-            table = pa.ipc.open_stream(data).read_all().combine_chunks()
-            about = json.loads((table.schema.metadata or {})[b"varquet.profiles"])
-        except (pa.ArrowInvalid, KeyError, ValueError) as error:
-            raise VarquetError("expected the bytes of a profile, got something else") from error
-        if about["version"] != _VERSION:
-            raise VarquetError(f"expected a profile of version {_VERSION}, got {about['version']}", hint="profile the data again")
+        kind, version = len(_MAGIC) - 1, len(_MAGIC)
+        if data[:kind] != _MAGIC[:kind]:
+            raise VarquetError(
+                "expected the bytes of a profile, got something else", hint="profile the data again if an earlier version wrote it"
+            )
+        if data[kind:version] not in (_MAGIC[kind:], b""):
+            raise VarquetError(f"expected a profile of version {_VERSION}, got {data[kind]}", hint="profile the data again")
+        stored = data[version + _CHECKSUM :]
+        # What is damaged may look like anything, and Arrow trusts it: it is not looked at.
+        if hashlib.sha256(stored).digest() != data[version : version + _CHECKSUM]:
+            raise VarquetError("expected the bytes of a profile, got damaged ones", hint="profile the data again")
+        table = pa.ipc.open_stream(stored).read_all().combine_chunks()
+        about = json.loads((table.schema.metadata or {})[b"varquet.profiles"])
         count = len(table)
         numbers = integers_of(table["numbers"].combine_chunks().flatten()).reshape(count, WIDTH)
         sketches = np.frombuffer(table["sketch"].combine_chunks().buffers()[1] or b"", np.uint8)[: count * kernel.SKETCH]

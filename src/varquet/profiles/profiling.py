@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-import queue
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
@@ -67,7 +67,9 @@ def profile(
         column: its name, where there are several.
         most_names: how many different names of one object are counted one by one.
         share: names of larger objects are kept that this share of the rows has.
-        sample: count this share of the values: always the same ones, whatever the order; all by default.
+        sample: count this share of the different values, all by default: always the same ones, whatever the order and the parts.
+            Equal values are counted all or not at all, so that of few different values it may be any share of the rows. SQL NULLs are all
+            counted.
         candidates: names of objects with too many, from other parts of the data; then there is one pass only.
         on_rows: told how many more rows have been counted, in every pass.
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
@@ -108,6 +110,12 @@ def profile_batches(
     while True:
         counting = _Counting(most_names, share, sample, closed, on_rows or (lambda _: None))
         found = counting.run(columns(), thread_count(threads))
+        # Of parts of the data some may have nothing in the sample.
+        if candidates is None and not found.values and counting.values:
+            raise VarquetError(
+                f"expected a sample with values in it, got none of {counting.values}",
+                hint="equal values are sampled all or not at all; count a larger share, or all",
+            )
         if candidates is not None or found.is_exact:
             return found
         if not can_be_read_again:
@@ -140,7 +148,9 @@ class _Counting:
         self.nothing = empty(share, most_names)
         self.sample = sample
         self.on_rows = on_rows
-        self.builders: queue.SimpleQueue[Builder] = queue.SimpleQueue()
+        self.values = 0
+        self.builders: list[Builder] = []
+        self.lock = threading.Lock()
 
     def run(self, columns: Iterable[Callable[[], Column]], threads: int) -> Profile:
         # What makes a column, a parser for example, has threads of its own.
@@ -148,20 +158,27 @@ class _Counting:
         for rows in in_order(self.count, _numbered(made), threads):
             self.on_rows(rows)
         parts: list[Profile] = []
-        while not self.builders.empty():
-            parts.append(self.builders.get().profile())
+        while self.builders:
+            parts.append(self.builders.pop().profile())
         return merge(parts or [self.nothing])
 
     def count(self, task: tuple[VariantSlice, int]) -> int:
         part, first = task
-        try:
-            builder = self.builders.get_nowait()
-        except queue.Empty:
-            builder = self.make()
+        builder = self.builder_for(first)
         # What fails is raised, and the whole profile with it: the builder need not come back.
         builder.add(part, first, None if self.sample == 1 else _chosen(part, self.sample, first))
-        self.builders.put(builder)
+        with self.lock:
+            self.builders.append(builder)
+            self.values += int(np.count_nonzero(part.valid))
         return len(part)
+
+    def builder_for(self, first: int) -> Builder:
+        """One that has seen earlier rows only, so that what it sees first of a type is the first of its rows; perhaps a new one."""
+        with self.lock:
+            for k, builder in enumerate(self.builders):
+                if builder.end <= first:
+                    return self.builders.pop(k)
+        return self.make()
 
 
 def _numbered(columns: Iterable[Column], before: int = 0) -> Iterator[tuple[VariantSlice, int]]:

@@ -15,7 +15,9 @@ import pytest
 from variant_columns import column_of
 
 import varquet as vq
+from varquet.columns.arrow import variant_children
 from varquet.errors import InvalidVariantError, JsonError, UnsupportedTypeError, VarquetError
+from varquet.profiles.profiling import _Counting
 from varquet.samples import generate
 
 TEXTS = ['{"a":1,"b":[1.50,"x"]}', None, '{"a":"one"}', "null", '{"a":300,"b":[]}']
@@ -169,6 +171,17 @@ def test_a_sample_is_the_same_in_any_order() -> None:
     assert 400 < there.values < 600
 
 
+def test_a_sample_has_equal_values_all_or_not_at_all() -> None:
+    values = vq.parse_json(pa.array([f'{{"n":{n % 20}}}' for n in range(2000)] + [None] * 50))
+    found = vq.profile(values, sample=0.5)
+    assert (found.values % 100, found.nulls) == (0, 50)
+    assert found == vq.profile(values[:700], sample=0.5).merge(vq.profile(values[700:], sample=0.5))
+    with pytest.raises(VarquetError, match="expected a sample with values in it, got none of 2000"):
+        vq.profile(values, sample=1e-9)
+    assert vq.profile(values, sample=1e-9, candidates={}).values == 0
+    assert vq.profile(values[2000:], sample=1e-9).nulls == 50
+
+
 def test_a_stream_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = b"".join(b'{"m":{"a%d":1}}\n' % n for n in range(60)) + b'{"m":{"late":1}}\n' * 60
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
@@ -203,8 +216,36 @@ def test_refusals(tmp_path: Path, column: pa.Array) -> None:
             vq.profile(column, **options)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedTypeError, match="expected a table with one Variant column, or else one of maps, got none"):
         vq.profile(pa.table({"n": [1]}))
-    with pytest.raises(VarquetError, match="expected the bytes of a profile"):
-        vq.Profile.from_bytes(b"oops")
+
+
+def test_damaged_bytes_are_refused(column: pa.Array) -> None:
+    data = vq.profile(column).to_bytes()
+    assert vq.Profile.from_bytes(memoryview(data)) == vq.profile(column)
+    for at in range(len(data)):
+        for damaged in (data[:at], data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]):
+            with pytest.raises(VarquetError, match="expected (the bytes of a profile, got|a profile of version)"):
+                vq.Profile.from_bytes(damaged)
+    for other in (b"oops", b"", data + b"x", data[:15] + b"\x04" + data[16:]):
+        with pytest.raises(VarquetError):
+            vq.Profile.from_bytes(other)
+
+
+def test_the_first_row_is_the_smallest_whoever_comes_first() -> None:
+    """A thread may be late with earlier rows."""
+    counting = _Counting(1024, 0.01, 1.0, {}, lambda _: None)
+    column = vq.parse_json(pa.array(["1"] * 3 + ['"a"'] * 2))
+    for first in (2, 0, 4, 3, 1):
+        counting.count((variant_children(column[first : first + 1]), first))
+    found = counting.run([], 1)
+    assert (found["$"].first_row("int8"), found["$"].first_row("string")) == (0, 3)
+    assert [(one.type, one.row) for one in found.conflicts()] == [("int8", 0), ("string", 3)]
+
+
+def test_examples_do_not_depend_on_the_cut() -> None:
+    columns = [vq.parse_json(pa.array([text])) for text in ('{"a":{"b":1}}', '{"a":1}')]
+    whole, parts = vq.profile(pa.concat_arrays(columns)), vq.profile(pa.chunked_array(columns))
+    assert whole.conflicts() == parts.conflicts()
+    assert [one.example for one in parts.conflicts()] == ["1", '{"b":1}']
 
 
 def test_conflicts_come_with_examples() -> None:
