@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import functools
-import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
-from varquet.columns.arrow import Bytes, Column, VariantSlice, chunks_of, is_variant_type, plain, slices, variant_children
+from varquet.columns.arrow import Bytes, Column, VariantSlice, chunks_of, slices, variant_children
 from varquet.columns.fingerprint import fingerprint_slice
-from varquet.columns.parse_json import parse_json
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.parquet.json_rows import variants_of_maps
-from varquet.parquet.positions import is_variant_field
-from varquet.parquet.sources import find_sources, open_source
 from varquet.profiles.builder import Builder
 from varquet.profiles.facts import MOST_NAMES, SHARE, Profile, Steps
 from varquet.profiles.folding import folded
+from varquet.profiles.inputs import Data, column_parts, map_column, variant_parts, variants_of
 from varquet.profiles.merging import empty, merge
 
 __all__ = [
@@ -39,8 +34,6 @@ __all__ = [
 
 _ROWS_PER_SLICE: Final = 32_768
 _BYTES_PER_SLICE: Final = 8 << 20
-
-Data: TypeAlias = "Column | pa.Table | pa.RecordBatch | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 
 def profile(
@@ -63,7 +56,8 @@ def profile(
     and merge, until it is. Containers more than 100 levels deep are counted, but not what is in them.
 
     Args:
-        data: a variant column, a column of JSON text or maps, a table or batch with one, or NDJSON or Parquet files, folders, globs.
+        data: a column of Variants, shredded or not, of JSON text or maps; tables, record batches, a dataset, a scanner or reader with one;
+            or NDJSON or Parquet files, folders, globs. A reader is refused if the rows have to be read twice.
         column: its name, where there are several.
         most_names: how many different names of one object are counted one by one.
         share: names of larger objects are kept that this share of the rows has.
@@ -75,7 +69,7 @@ def profile(
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
     count = thread_count(threads)
-    columns, can_be_read_again = _columns(data, column, count)
+    columns, can_be_read_again = variant_parts(data, column, count)
     return profile_batches(
         columns,
         can_be_read_again=can_be_read_again,
@@ -215,57 +209,3 @@ def _chosen(part: VariantSlice, share: float, first: int) -> Bytes:
     numbers = fingerprint_slice(part, 0, first)
     chosen: Bytes = (numbers.view(np.uint64) < np.uint64(int(share * (1 << 64)))).astype(np.uint8)
     return chosen
-
-
-def _columns(data: Data, column: str | None, threads: int) -> tuple[Callable[[], Iterable[Callable[[], Column]]], bool]:
-    """What makes the variant columns of the data, one behind the other, and whether it can do so twice."""
-    if isinstance(data, (pa.Array, pa.ChunkedArray)):
-        if column is not None:
-            raise UnsupportedTypeError(f"expected no name for the only column, got {column!r}")
-        return lambda: [lambda: variants_of(data, pa.field("data", data.type))], True
-    if isinstance(data, (pa.Table, pa.RecordBatch)):
-        field = data.schema.field(_only(data.schema) if column is None else column)
-        return lambda: [lambda: variants_of(data.column(field.name), field)], True
-    names = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
-    source = open_source(find_sources(names), column=column, output_column=None, duplicate_keys="last", threads=threads)
-    return lambda: source.columns(lambda _: None), source.can_be_read_again
-
-
-def map_column(files: Sequence[str], column: str | None) -> str | None:
-    """The name of the column of files if it is one of maps."""
-    source = open_source(find_sources(files), column=column, output_column=None, duplicate_keys="last", threads=1)
-    return source.column if source.is_map else None
-
-
-def column_parts(data: Data, column: str | None, threads: int) -> Iterable[Callable[[], Column]]:
-    """What makes the parts of a column of maps, as they are."""
-    if isinstance(data, (pa.Array, pa.ChunkedArray)):
-        return [lambda: data]
-    if isinstance(data, (pa.Table, pa.RecordBatch)):
-        return [lambda: data.column(_only(data.schema) if column is None else column)]
-    names = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
-    source = open_source(find_sources(names), column=column, output_column=None, duplicate_keys="last", threads=threads)
-    if not source.is_map:
-        raise UnsupportedTypeError(f"expected a column of maps, got {source.column!r} of {source.schema.field(source.column).type}")
-    return (functools.partial(lambda make: make().rows.column(source.column), make) for make in source.batches(lambda _: None))
-
-
-def _only(schema: pa.Schema) -> str:
-    found = [field.name for field in schema if is_variant_field(field)]
-    found = found or [field.name for field in schema if pa.types.is_map(field.type)]
-    if len(found) != 1:
-        raise UnsupportedTypeError(
-            f"expected a table with one Variant column, or else one of maps, got {', '.join(found) or 'none'}",
-            hint="name the column, which are " + ", ".join(map(repr, schema.names)),
-        )
-    return str(found[0])
-
-
-def variants_of(column: Column, field: pa.Field, *, on_error: Literal["raise", "null"] = "raise") -> Column:
-    """A variant column of one that is one, or of JSON text, or of maps; text that is not JSON is an error, or a null."""
-    kind = plain(pa.nulls(0, column.type)).type
-    if is_variant_type(kind):
-        return column
-    if pa.types.is_map(kind):
-        return variants_of_maps(column, field)
-    return parse_json(column, on_error=on_error, duplicate_keys="last", shared_metadata=True)

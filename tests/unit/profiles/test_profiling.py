@@ -11,6 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from variant_columns import column_of
 
@@ -155,6 +157,79 @@ def test_every_source_gives_the_same(tmp_path: Path) -> None:
         found = vq.profile(data)
         assert [(facts.path, facts.types, facts.rows) for facts in found] == [(facts.path, facts.types, facts.rows) for facts in expected]
     assert vq.profile([tmp_path / "events.ndjson", tmp_path / "events.ndjson"]) == expected.merge(expected)
+
+
+def test_everything_of_arrow_gives_the_same(tmp_path: Path) -> None:
+    texts = [bytes(line).decode() for line in generate("events", 300, seed=1)]
+    column = vq.parse_json(pa.array(texts))
+    expected = vq.profile(column)
+    table = pa.table([pa.array(range(300)), column], schema=pa.schema([pa.field("n", pa.int64()), vq.variant_field("v")]))
+    batches = table.to_batches(max_chunksize=100)
+    ddl = "id bigint, user struct<id: bigint>, tags array<string>"
+    shredded = [vq.shred(column, ddl, exact_types=True, layout=layout) for layout in ("parquet", "draft")]
+    vq.write(table, tmp_path / "standard.parquet", {"v": ddl}, exact_types=True)
+    vq.write(table, tmp_path / "draft.parquet", {"v": ddl}, layout="draft", exact_types=True)
+    files = [tmp_path / "standard.parquet", tmp_path / "draft.parquet"]
+    for data in (
+        [table],
+        batches,
+        tuple(batches),
+        [table.slice(0, 50), *table.slice(50).to_batches()],
+        pa.RecordBatchReader.from_batches(table.schema, batches),
+        ds.dataset(table),
+        ds.dataset(files[0]),
+        ds.dataset(files[1]),
+        ds.dataset(table).scanner(columns=["v"]),
+        ds.dataset(table).scanner(),
+        ds.Scanner.from_batches(batches, schema=table.schema),
+        *shredded,
+        *(pa.chunked_array([one.slice(0, 90), one.slice(90)]) for one in shredded),
+        *(pa.table({"n": range(300), "v": one}) for one in shredded),
+        *(pq.read_table(file) for file in files),
+        pq.read_table(files[0]).to_batches(),
+    ):
+        found = vq.profile(data)
+        assert [(facts.path, facts.types, facts.rows) for facts in found] == [(facts.path, facts.types, facts.rows) for facts in expected]
+    assert vq.profile(pa.table({"t": texts, "u": texts}), "t") == vq.profile([pa.table({"t": texts})], "t") == vq.profile(pa.array(texts))
+    plan = vq.Plan.from_profiles({"v": expected}).columns["v"]
+    assert vq.drift(plan, ds.dataset(table)) == vq.drift(plan, expected)
+
+
+def test_streams_of_arrow_cannot_be_read_twice() -> None:
+    column = vq.parse_json(pa.array([f'{{"a{n}":1}}' for n in range(60)] + ['{"late":1}'] * 60))
+    table = pa.table([column], schema=pa.schema([vq.variant_field("v")]))
+    assert (
+        vq.profile(ds.dataset(table), most_names=50)
+        == vq.profile(ds.dataset(table).scanner(), most_names=50)
+        == vq.profile(column, most_names=50)
+    )
+    for data in (
+        pa.RecordBatchReader.from_batches(table.schema, table.to_batches()),
+        ds.Scanner.from_batches(table.to_batches(), schema=table.schema),
+    ):
+        with pytest.raises(VarquetError, match="expected data that can be read twice, because an object has"):
+            vq.profile(data, most_names=50)
+
+
+def test_what_is_no_data_is_told(column: pa.Array) -> None:
+    table = pa.table([column, pa.array([1] * 5)], schema=pa.schema([vq.variant_field("v"), pa.field("n", pa.int64())]))
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    for data in (table, [table], table.to_batches()[0], reader, ds.dataset(table), ds.dataset(table).scanner()):
+        with pytest.raises(UnsupportedTypeError, match="expected one column 'w', got none. Hint: the columns are 'v', 'n'"):
+            vq.profile(data, "w")
+    with pytest.raises(UnsupportedTypeError, match="expected one column 'v', got none. Hint: the columns are 'w'"):
+        vq.profile([table, pa.table([column], schema=pa.schema([vq.variant_field("w")]))])
+    with pytest.raises(UnsupportedTypeError, match="expected one column 'v', got 2"):
+        vq.profile(pa.table([column, column], names=["v", "v"]), "v")
+    for other, told in (
+        ([1, 2], "a list of int"),
+        ([], "an empty list"),
+        ({"a": 1}, "a dict"),
+        ([table, "x"], "a list of Table and str"),
+        (3, "a int"),
+    ):
+        with pytest.raises(UnsupportedTypeError, match=f"expected a column, tables, record batches, a dataset, or files, got {told}"):
+            vq.profile(other)  # type: ignore[arg-type]
 
 
 def test_maps_are_objects() -> None:
