@@ -288,6 +288,15 @@ def test_the_plan_is_that_of_all_lines_whatever_the_first_ones_are(spark: SparkS
     assert vq.scan(table).select({"a": "$.a bigint"}).where("$.a::bigint is not null").count() == 1100
 
 
+def test_names_that_are_data_come_before_those_that_are_not(spark: SparkSession, tmp_path: Path) -> None:
+    """The first lines have more names than are counted one by one, and those that matter come behind them."""
+    raw = tmp_path / "raw.ndjson"
+    lines = [json.dumps({f"id{row}_{k}": 1 for k in range(4)}) for row in range(400)] + ['{"late": 1}'] * 600
+    raw.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    report = vqs.ingest(spark, raw, str(tmp_path / "table"))
+    assert report.plan.columns["v"].schema.ddl() == "late bigint"
+
+
 def test_text_in_parquet_files_and_dataframes_is_ingested(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.createDataFrame([(row, f'{{"a": {row}}}') for row in range(20)], "id int, text string")
     frame.write.parquet(str(tmp_path / "raw"))

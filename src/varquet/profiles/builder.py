@@ -100,6 +100,8 @@ class Builder:
         self.log: Ints = np.empty(1 << 18, np.int64)
         self.firsts: Ints = np.empty(4096 * tree.EXAMPLE_SLOTS, np.int64)
         self.examples: dict[tuple[int, int], Example] = {}
+        self.end = 0
+        """The number behind that of the last row: only rows from there on can be added."""
         self.stack: Ints = np.zeros(256 * tree.WAITING, np.int64)
         self.progress: Ints = np.zeros(tree.AT_SLOTS, np.int64)
         self.progress[tree.AT_NODES] = kernel.NODE
@@ -115,6 +117,7 @@ class Builder:
     def add(self, part: VariantSlice, first_row: int, chosen: Bytes | None = None) -> None:
         """Count rows, of which the first has this number: those chosen, and all SQL NULLs."""
         rows = len(part)
+        self.end = first_row + rows
         nulls = rows - int(np.count_nonzero(part.valid))
         valid = part.valid if chosen is None else part.valid & chosen
         self.nulls += nulls
@@ -278,17 +281,10 @@ class Builder:
             return
         values = part.value.data.data
         for node, kind, row, at, size in self.firsts[:used].reshape(-1, tree.EXAMPLE_SLOTS).tolist():
-            if kind < kernel.TYPE_OBJECT:
-                octets = scalar_example(values, before + at, size)
-            else:
-                # Writing JSON takes a while: it is done where there is something that it stands against.
-                octets = container_example(part, row, before + at, size) if self._is_mixed(node) else b""
+            is_scalar = kind < kernel.TYPE_OBJECT
+            # What a container stands against may come in later rows, or in another part.
+            octets = scalar_example(values, before + at, size) if is_scalar else container_example(part, row, before + at, size)
             self.examples[node, kind] = Example(first_row + row, octets)
-
-    def _is_mixed(self, node: int) -> bool:
-        """Whether there are values of several types at a node, nulls apart."""
-        counts = self.nodes[node + kernel.TYPES : node + kernel.SKETCH_AT : kernel.TYPE_SLOTS]
-        return int(np.count_nonzero(counts[1:])) > 1
 
     def profile(self) -> Profile:
         """What was counted."""
@@ -318,7 +314,9 @@ class Builder:
         with_others = table[order, kernel.PARENT][others]
         told_apart = {place[node]: self._names_below(table, node, True) for node in with_others.tolist()}
         examples = {(place[node], TYPE_NAMES[kind]): example for (node, kind), example in self.examples.items() if node in place}
-        return Profile(self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples, told_apart)
+        return Profile(
+            self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples, told_apart, self.most_names
+        )
 
     def _names_below(self, table: Ints, node: int, is_asked: npt.NDArray[np.bool_] | bool) -> frozenset[str]:
         """The names of those children of a node that are asked for, as far as they have any."""

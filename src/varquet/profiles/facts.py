@@ -10,7 +10,7 @@ import hashlib
 import io
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -26,7 +26,7 @@ from varquet.profiles.examples import Conflict, Example
 from varquet.schema import ELEMENT, display_path
 from varquet.schema.walk import Step
 
-__all__ = ["OTHERS", "SHARE", "TYPE_NAMES", "PathFacts", "Profile", "Steps"]
+__all__ = ["MOST_NAMES", "OTHERS", "SHARE", "TYPE_NAMES", "PathFacts", "Profile", "Steps"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -87,11 +87,17 @@ _KINDS: Final = (
 )
 """Stretches of these numbers, what makes one of two of them, and what changes nothing then."""
 
+MOST_NAMES: Final = 1024
+"""How many different names of an object are counted one by one."""
+
 SHARE: Final = 0.01
 """What share of the rows makes a name frequent, where an object has too many of them."""
 
 _EXAMPLES: Final = pa.map_(pa.string(), pa.struct({"row": pa.int64(), "octets": pa.binary()}))
-_VERSION: Final = 4
+_VERSION: Final = 5
+_MAGIC: Final = b"varquet profile" + bytes([_VERSION])
+"""What the bytes of a profile begin with; behind it is the SHA-256 of all that follows."""
+_CHECKSUM: Final = 32
 _DIGEST: Final = 2
 """The version of what digests are made of, which files of profiles have nothing to do with."""
 
@@ -242,6 +248,10 @@ class Profile:
     """The first value of each type at each path."""
     told_apart: Mapping[Steps, frozenset[str]] = field(default_factory=dict)
     """Objects with names that were counted together: those that were not. What is below other names was not looked at."""
+    most_names: int = MOST_NAMES
+    """Objects with more names than this keep those that are frequent."""
+    unfolded: Profile | None = None
+    """The same with all names of `closed` that were counted, where some of them turned out to be rare: others may have more of them."""
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -293,11 +303,16 @@ class Profile:
         return found
 
     def merge(self, *others: Profile) -> Profile:
-        """The profile of all rows of these profiles, in any order and grouping."""
+        """The profile of all rows of these profiles, in any order and grouping; if `is_exact`, it is that of one pass over all rows."""
+        # Merging and folding build on this module.
+        from varquet.profiles.merging import merge
+
         return merge((self, *others))
 
     def to_bytes(self) -> bytes:
         """All of it, compressed; `from_bytes` reads it."""
+        if self.unfolded is not None:
+            return self.unfolded.to_bytes()
         examples: dict[Steps, list[tuple[str, tuple[int, bytes]]]] = {}
         for (steps, name), example in self.examples.items():
             examples.setdefault(steps, []).append((name, (example.row, example.octets)))
@@ -308,36 +323,47 @@ class Profile:
             pa.array([examples.get(steps, []) for steps in self.paths], _EXAMPLES),
         ]
         about = {
-            "version": _VERSION,
             "rows": self.rows,
             "nulls": self.nulls,
             "closed": [[_plain(steps), sorted(names)] for steps, names in self.closed.items()],
             "is_exact": self.is_exact,
             "share": self.share,
+            "most_names": self.most_names,
             "told_apart": [[_plain(steps), sorted(names)] for steps, names in self.told_apart.items()],
         }
         table = pa.table(columns, names=["path", "numbers", "sketch", "examples"])
         table = table.replace_schema_metadata({"varquet.profiles": json.dumps(about)})
-        sink = io.BytesIO()
+        sink = io.BytesIO(_MAGIC)
+        sink.seek(len(_MAGIC) + _CHECKSUM)
         with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
             writer.write_table(table)
-        return sink.getvalue()
+        made = sink.getbuffer()
+        made[len(_MAGIC) : len(_MAGIC) + _CHECKSUM] = hashlib.sha256(made[len(_MAGIC) + _CHECKSUM :]).digest()
+        return bytes(made)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Profile:
         """The profile that `to_bytes` wrote."""
-        try:
-            table = pa.ipc.open_stream(data).read_all().combine_chunks()
-            about = json.loads((table.schema.metadata or {})[b"varquet.profiles"])
-        except (pa.ArrowInvalid, KeyError, ValueError) as error:
-            raise VarquetError("expected the bytes of a profile, got something else") from error
-        if about["version"] != _VERSION:
-            raise VarquetError(f"expected a profile of version {_VERSION}, got {about['version']}", hint="profile the data again")
+        from varquet.profiles.folding import folded
+
+        kind, version = len(_MAGIC) - 1, len(_MAGIC)
+        if data[:kind] != _MAGIC[:kind]:
+            raise VarquetError(
+                "expected the bytes of a profile, got something else", hint="profile the data again if an earlier version wrote it"
+            )
+        if data[kind:version] not in (_MAGIC[kind:], b""):
+            raise VarquetError(f"expected a profile of version {_VERSION}, got {data[kind]}", hint="profile the data again")
+        stored = data[version + _CHECKSUM :]
+        # What is damaged may look like anything, and Arrow trusts it: it is not looked at.
+        if hashlib.sha256(stored).digest() != data[version : version + _CHECKSUM]:
+            raise VarquetError("expected the bytes of a profile, got damaged ones", hint="profile the data again")
+        table = pa.ipc.open_stream(stored).read_all().combine_chunks()
+        about = json.loads((table.schema.metadata or {})[b"varquet.profiles"])
         count = len(table)
         numbers = integers_of(table["numbers"].combine_chunks().flatten()).reshape(count, WIDTH)
         sketches = np.frombuffer(table["sketch"].combine_chunks().buffers()[1] or b"", np.uint8)[: count * kernel.SKETCH]
         paths = tuple(map(_steps, json.loads(f"[{','.join(table['path'].to_pylist())}]")))
-        return cls(
+        read = cls(
             about["rows"],
             about["nulls"],
             paths,
@@ -348,7 +374,9 @@ class Profile:
             about["share"],
             _examples(paths, table["examples"].combine_chunks()),
             {_steps(plain): frozenset(names) for plain, names in about["told_apart"]},
+            about["most_names"],
         )
+        return folded(read)
 
 
 def _examples(paths: Sequence[Steps], maps: pa.MapArray) -> dict[tuple[Steps, str], Example]:
@@ -357,56 +385,6 @@ def _examples(paths: Sequence[Steps], maps: pa.MapArray) -> dict[tuple[Steps, st
     each = itertools.chain.from_iterable(map(itertools.repeat, paths, counts))
     rows, octets = (maps.items.field(k).to_pylist() for k in range(2))
     return dict(zip(zip(each, maps.keys.to_pylist(), strict=True), map(Example, rows, octets), strict=True))
-
-
-def empty(share: float = SHARE) -> Profile:
-    """The profile of no rows."""
-    return Profile(0, 0, (), np.zeros((0, WIDTH), np.int64), np.zeros((0, kernel.SKETCH), np.uint8), share=share)
-
-
-def merge(profiles: Iterable[Profile]) -> Profile:
-    """The profile of all rows of these profiles."""
-    parts = list(profiles)
-    if len(parts) == 1:
-        return parts[0]
-    paths = sorted({steps for part in parts for steps in part.paths}, key=sort_key)
-    place = {steps: k for k, steps in enumerate(paths)}
-    numbers, sketches = nothing(len(paths)), np.zeros((len(paths), kernel.SKETCH), np.uint8)
-    closed: dict[Steps, frozenset[str]] = {}
-    examples: dict[tuple[Steps, str], Example] = {}
-    for part in parts:
-        for about, example in part.examples.items():
-            if example < examples.setdefault(about, example):
-                examples[about] = example
-        at = np.array([place[steps] for steps in part.paths], np.int64)
-        add(numbers, at, part.numbers)
-        sketches[at] = np.maximum(sketches[at], part.sketches)
-        for steps, names in part.closed.items():
-            closed[steps] = closed.get(steps, frozenset()) | names
-    # What is frequent in the whole is frequent in some part: those are the names that matter.
-    for part in parts:
-        frequent = part.numbers[:, ROWS] >= part.share * part.values
-        for steps, is_frequent in zip(part.paths, frequent.tolist(), strict=True):
-            above = steps[:-1]
-            if is_frequent and above in closed and above not in part.closed and steps and isinstance(steps[-1], str):
-                closed[above] |= {steps[-1]}
-    told_apart: dict[Steps, frozenset[str]] = {}
-    for part in parts:
-        for steps, names in part.told_apart.items():
-            told_apart[steps] = told_apart.get(steps, names) & names
-    # An object that some part could not look at has names that are not known yet: they will be, once all parts tell it apart.
-    for steps in [steps for steps in closed if not _was_seen(steps, told_apart)]:
-        del closed[steps]
-    # A part that has too many names itself must have counted all of them.
-    is_exact = all(part.is_exact and all(closed.get(steps) == names for steps, names in part.closed.items()) for part in parts)
-    rows, nulls = sum(part.rows for part in parts), sum(part.nulls for part in parts)
-    share = min((part.share for part in parts), default=SHARE)
-    return Profile(rows, nulls, tuple(paths), numbers, sketches, closed, is_exact, share, examples, told_apart)
-
-
-def _was_seen(steps: Steps, told_apart: Mapping[Steps, frozenset[str]]) -> bool:
-    """Whether no name on the way was counted together with others."""
-    return all(steps[:k] not in told_apart or step in told_apart[steps[:k]] for k, step in enumerate(steps) if isinstance(step, str))
 
 
 def nothing(paths: int) -> Ints:

@@ -2,44 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from varquet.profiles.facts import COUNT, OTHERS, ROWS, Profile, Steps, add, nothing, sort_key, together
 
-__all__ = ["folded"]
+__all__ = ["folded", "without_uncounted"]
 
 
-def folded(profile: Profile, most_names: int) -> Profile:
-    """Without the names of objects with more than `most_names` that are not frequent.
+def folded(profile: Profile) -> Profile:
+    """The profile that one pass over the same rows has: objects with too many names keep those that are frequent.
 
-    What is left is the same whichever of the rare names were counted one by one. Below rare names nothing is kept.
+    What is left is the same whichever of the rare names were counted one by one. Below rare names nothing is kept. Of a profile that is
+    not exact it is not known yet which names are frequent: it keeps all that may be.
     """
-    names: dict[Steps, list[tuple[Steps, int]]] = {}
-    for k, steps in enumerate(profile.paths):
-        if steps and isinstance(steps[-1], str):
-            names.setdefault(steps[:-1], []).append((steps, k))
-    large = {above for above, below in names.items() if len(below) > most_names} | set(profile.closed)
-    if not large:
+    kept = without_uncounted(profile)
+    if not kept.is_exact or not kept.closed:
+        return kept
+    frequent = _frequent_names(kept)
+    closed = {steps: frequent.get(steps, frozenset()) for steps in kept.closed}
+    found = _with_names(kept, closed)
+    # Other parts that counted the same names merge with this one exactly, as long as it has them too.
+    return found if closed == kept.closed else replace(found, unfolded=kept)
+
+
+def without_uncounted(profile: Profile) -> Profile:
+    """Without what does not matter to other parts: names that are not in `closed`, and what some part could not look at.
+
+    An object with too many names that no part had too many of has all of them here; those that are frequent are in `closed` then.
+    """
+    count: dict[Steps, int] = {}
+    hidden: set[Steps] = set()
+    for steps in profile.paths:
+        if steps and isinstance(name := steps[-1], str):
+            above = steps[:-1]
+            count[above] = count.get(above, 0) + 1
+            # What is below it was looked at in some parts only, so that nothing can be said of that.
+            if name not in profile.told_apart.get(above, (name,)):
+                hidden.add(steps)
+    large = {steps for steps, names in count.items() if names > profile.most_names}.difference(profile.closed)
+    if not (large or hidden or profile.closed):
         return profile
-    least = profile.share * profile.values
-    is_rare = (profile.numbers[:, ROWS] < least).tolist()
-    gone = {steps for above in large for steps, k in names.get(above, ()) if is_rare[k]}
+    closed = dict(profile.closed)
+    if large:
+        frequent = _frequent_names(profile)
+        closed |= {steps: frequent.get(steps, frozenset()) for steps in large}
+    return _with_names(profile, closed, hidden)
+
+
+def _frequent_names(profile: Profile) -> dict[Steps, frozenset[str]]:
+    """Of each object the names that are frequent."""
+    names: dict[Steps, list[str]] = {}
+    is_frequent = profile.numbers[:, ROWS] >= profile.share * profile.values
+    for k in np.flatnonzero(is_frequent).tolist():
+        steps = profile.paths[k]
+        if steps and isinstance(steps[-1], str):
+            names.setdefault(steps[:-1], []).append(steps[-1])
+    return {steps: frozenset(below) for steps, below in names.items()}
+
+
+def _with_names(profile: Profile, closed: Mapping[Steps, frozenset[str]], hidden: set[Steps] | frozenset[Steps] = frozenset()) -> Profile:
+    """With these names of objects one by one, all others of the same objects as one, and nothing below those and below `hidden`."""
+    gone: set[Steps] = set()
     kept: list[Steps] = []
     sources: list[int] = []
+    rare: dict[Steps, list[int]] = {}
     # A path comes behind all that are above it.
     for k, steps in enumerate(profile.paths):
-        if steps in gone or steps[:-1] in gone:
+        above = steps[:-1]
+        if steps and (above in gone or above in hidden):
             gone.add(steps)
+        elif steps and above in closed and isinstance(steps[-1], str) and steps[-1] not in closed[above]:
+            gone.add(steps)
+            rare.setdefault(above, []).append(k)
         else:
             kept.append(steps)
             sources.append(k)
-    large -= gone
-    rare = {above: [k for _, k in names.get(above, ()) if is_rare[k]] for above in large}
+    closed = {steps: names for steps, names in closed.items() if steps not in gone and steps not in hidden}
+    if not gone:
+        return replace(profile, closed=closed)
     made = kept
     # Most of those that come are there already: others were counted together before.
-    new = {(*above, OTHERS) for above, places in rare.items() if places}.difference(kept)
+    new = {(*above, OTHERS) for above in rare}.difference(kept)
     if new:
         made = sorted({*kept, *new}, key=sort_key)
     target = {steps: k for k, steps in enumerate(made)}
@@ -48,15 +94,13 @@ def folded(profile: Profile, most_names: int) -> Profile:
     numbers[at] = profile.numbers[sources]
     sketches[at] = profile.sketches[sources]
     for above, places in rare.items():
-        if places:
-            k = target[*above, OTHERS]
-            add(numbers, np.array([k]), together(profile.numbers[places]))
-            sketches[k] = np.maximum(sketches[k], profile.sketches[places].max(axis=0))
-    for steps, k in target.items():
-        if steps and steps[-1] is OTHERS:
-            # How many rows have any of several names is not to be had from how many have each.
-            numbers[k, ROWS] = numbers[k, COUNT]
-    closed = {above: frozenset(str(steps[-1]) for steps, k in names.get(above, ()) if not is_rare[k]) for above in large}
+        k = target[*above, OTHERS]
+        # How many rows have any of several names is not to be had from how many have each.
+        others = together(profile.numbers[places])
+        others[:, ROWS] = others[:, COUNT]
+        add(numbers, np.array([k]), others)
+        sketches[k] = np.maximum(sketches[k], profile.sketches[places].max(axis=0))
     examples = {about: example for about, example in profile.examples.items() if about[0] in target}
-    told_apart = {above: kept_names for above, kept_names in closed.items() if (*above, OTHERS) in target}
+    told_apart = {steps: names & closed.get(steps, names) for steps, names in profile.told_apart.items() if steps in target}
+    told_apart |= {steps: names for steps, names in closed.items() if steps not in told_apart and (*steps, OTHERS) in target}
     return replace(profile, paths=tuple(made), numbers=numbers, sketches=sketches, closed=closed, examples=examples, told_apart=told_apart)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import functools
-import os
-import queue
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
-from varquet.columns.arrow import Bytes, Column, VariantSlice, chunks_of, is_variant_type, plain, slices, variant_children
+from varquet.columns.arrow import Bytes, Column, VariantSlice, chunks_of, slices, variant_children
 from varquet.columns.fingerprint import fingerprint_slice
-from varquet.columns.parse_json import parse_json
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
-from varquet.parquet.json_rows import variants_of_maps
-from varquet.parquet.positions import is_variant_field
-from varquet.parquet.sources import find_sources, open_source
 from varquet.profiles.builder import Builder
-from varquet.profiles.facts import SHARE, Profile, Steps, empty, merge
+from varquet.profiles.facts import MOST_NAMES, SHARE, Profile, Steps
 from varquet.profiles.folding import folded
+from varquet.profiles.inputs import Data, column_parts, map_column, variant_parts, variants_of
+from varquet.profiles.merging import empty, merge
 
 __all__ = [
     "MOST_NAMES",
@@ -36,12 +32,8 @@ __all__ = [
     "variants_of",
 ]
 
-MOST_NAMES: Final = 1024
-
 _ROWS_PER_SLICE: Final = 32_768
 _BYTES_PER_SLICE: Final = 8 << 20
-
-Data: TypeAlias = "Column | pa.Table | pa.RecordBatch | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 
 def profile(
@@ -60,21 +52,24 @@ def profile(
     All counts and ranges are exact, and the same for any order and any cut of the rows; so is the profile that `merge` makes
     of the profiles of parts. An object whose names are data (more than `most_names` of them) keeps those that are in a `share` of
     the rows, counted exactly, and one row of facts for all others; finding them takes another pass over the data. Where parts
-    are profiled apart and the merged profile is not exact, profile them again with the merged profile's `closed` as candidates,
-    merge, and take what `folded` makes of it. Containers more than 100 levels deep are counted, but not what is in them.
+    are profiled apart and the merged profile is not exact, profile them again with the merged profile's `closed` as candidates
+    and merge, until it is. Containers more than 100 levels deep are counted, but not what is in them.
 
     Args:
-        data: a variant column, a column of JSON text or maps, a table or batch with one, or NDJSON or Parquet files, folders, globs.
+        data: a column of Variants, shredded or not, of JSON text or maps; tables, record batches, a dataset, a scanner or reader with one;
+            or NDJSON or Parquet files, folders, globs. A reader is refused if the rows have to be read twice.
         column: its name, where there are several.
         most_names: how many different names of one object are counted one by one.
         share: names of larger objects are kept that this share of the rows has.
-        sample: count this share of the values: always the same ones, whatever the order; all by default.
+        sample: count this share of the different values, all by default: always the same ones, whatever the order and the parts.
+            Equal values are counted all or not at all, so that of few different values it may be any share of the rows. SQL NULLs are all
+            counted.
         candidates: names of objects with too many, from other parts of the data; then there is one pass only.
         on_rows: told how many more rows have been counted, in every pass.
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
     count = thread_count(threads)
-    columns, can_be_read_again = _columns(data, column, count)
+    columns, can_be_read_again = variant_parts(data, column, count)
     return profile_batches(
         columns,
         can_be_read_again=can_be_read_again,
@@ -109,10 +104,14 @@ def profile_batches(
     while True:
         counting = _Counting(most_names, share, sample, closed, on_rows or (lambda _: None))
         found = counting.run(columns(), thread_count(threads))
-        if candidates is not None:
+        # Of parts of the data some may have nothing in the sample.
+        if candidates is None and not found.values and counting.values:
+            raise VarquetError(
+                f"expected a sample with values in it, got none of {counting.values}",
+                hint="equal values are sampled all or not at all; count a larger share, or all",
+            )
+        if candidates is not None or found.is_exact:
             return found
-        if found.is_exact:
-            return folded(found, most_names)
         if not can_be_read_again:
             raise VarquetError(
                 f"expected data that can be read twice, because an object has more than {most_names} names, got a stream",
@@ -121,17 +120,16 @@ def profile_batches(
         closed = found.closed
 
 
-def profile_parts(count: Callable[[Mapping[Steps, frozenset[str]]], Profile], most_names: int) -> Profile:
+def profile_parts(count: Callable[[Mapping[Steps, frozenset[str]]], Profile]) -> Profile:
     """The profile of data of which others count the parts.
 
     Args:
         count: counts all parts with these candidates, as `profile` does, and merges what they give; it is called until that is exact.
-        most_names: as for `profile`.
     """
     closed: Mapping[Steps, frozenset[str]] = {}
     while not (found := count(closed)).is_exact:
         closed = found.closed
-    return folded(found, most_names)
+    return found
 
 
 class _Counting:
@@ -141,10 +139,12 @@ class _Counting:
         self, most_names: int, share: float, sample: float, closed: Mapping[Steps, frozenset[str]], on_rows: Callable[[int], None]
     ) -> None:
         self.make = functools.partial(Builder, most_names, share, closed)
-        self.share = share
+        self.nothing = empty(share, most_names)
         self.sample = sample
         self.on_rows = on_rows
-        self.builders: queue.SimpleQueue[Builder] = queue.SimpleQueue()
+        self.values = 0
+        self.builders: list[Builder] = []
+        self.lock = threading.Lock()
 
     def run(self, columns: Iterable[Callable[[], Column]], threads: int) -> Profile:
         # What makes a column, a parser for example, has threads of its own.
@@ -152,20 +152,27 @@ class _Counting:
         for rows in in_order(self.count, _numbered(made), threads):
             self.on_rows(rows)
         parts: list[Profile] = []
-        while not self.builders.empty():
-            parts.append(self.builders.get().profile())
-        return merge(parts) if parts else empty(self.share)
+        while self.builders:
+            parts.append(self.builders.pop().profile())
+        return merge(parts or [self.nothing])
 
     def count(self, task: tuple[VariantSlice, int]) -> int:
         part, first = task
-        try:
-            builder = self.builders.get_nowait()
-        except queue.Empty:
-            builder = self.make()
+        builder = self.builder_for(first)
         # What fails is raised, and the whole profile with it: the builder need not come back.
         builder.add(part, first, None if self.sample == 1 else _chosen(part, self.sample, first))
-        self.builders.put(builder)
+        with self.lock:
+            self.builders.append(builder)
+            self.values += int(np.count_nonzero(part.valid))
         return len(part)
+
+    def builder_for(self, first: int) -> Builder:
+        """One that has seen earlier rows only, so that what it sees first of a type is the first of its rows; perhaps a new one."""
+        with self.lock:
+            for k, builder in enumerate(self.builders):
+                if builder.end <= first:
+                    return self.builders.pop(k)
+        return self.make()
 
 
 def _numbered(columns: Iterable[Column], before: int = 0) -> Iterator[tuple[VariantSlice, int]]:
@@ -194,7 +201,7 @@ class Counting:
 
     def profile(self) -> Profile:
         """What was counted so far; nothing can be added after that."""
-        return self.builder.profile()
+        return folded(self.builder.profile())
 
 
 def _chosen(part: VariantSlice, share: float, first: int) -> Bytes:
@@ -202,57 +209,3 @@ def _chosen(part: VariantSlice, share: float, first: int) -> Bytes:
     numbers = fingerprint_slice(part, 0, first)
     chosen: Bytes = (numbers.view(np.uint64) < np.uint64(int(share * (1 << 64)))).astype(np.uint8)
     return chosen
-
-
-def _columns(data: Data, column: str | None, threads: int) -> tuple[Callable[[], Iterable[Callable[[], Column]]], bool]:
-    """What makes the variant columns of the data, one behind the other, and whether it can do so twice."""
-    if isinstance(data, (pa.Array, pa.ChunkedArray)):
-        if column is not None:
-            raise UnsupportedTypeError(f"expected no name for the only column, got {column!r}")
-        return lambda: [lambda: variants_of(data, pa.field("data", data.type))], True
-    if isinstance(data, (pa.Table, pa.RecordBatch)):
-        field = data.schema.field(_only(data.schema) if column is None else column)
-        return lambda: [lambda: variants_of(data.column(field.name), field)], True
-    names = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
-    source = open_source(find_sources(names), column=column, output_column=None, duplicate_keys="last", threads=threads)
-    return lambda: source.columns(lambda _: None), source.can_be_read_again
-
-
-def map_column(files: Sequence[str], column: str | None) -> str | None:
-    """The name of the column of files if it is one of maps."""
-    source = open_source(find_sources(files), column=column, output_column=None, duplicate_keys="last", threads=1)
-    return source.column if source.is_map else None
-
-
-def column_parts(data: Data, column: str | None, threads: int) -> Iterable[Callable[[], Column]]:
-    """What makes the parts of a column of maps, as they are."""
-    if isinstance(data, (pa.Array, pa.ChunkedArray)):
-        return [lambda: data]
-    if isinstance(data, (pa.Table, pa.RecordBatch)):
-        return [lambda: data.column(_only(data.schema) if column is None else column)]
-    names = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
-    source = open_source(find_sources(names), column=column, output_column=None, duplicate_keys="last", threads=threads)
-    if not source.is_map:
-        raise UnsupportedTypeError(f"expected a column of maps, got {source.column!r} of {source.schema.field(source.column).type}")
-    return (functools.partial(lambda make: make().rows.column(source.column), make) for make in source.batches(lambda _: None))
-
-
-def _only(schema: pa.Schema) -> str:
-    found = [field.name for field in schema if is_variant_field(field)]
-    found = found or [field.name for field in schema if pa.types.is_map(field.type)]
-    if len(found) != 1:
-        raise UnsupportedTypeError(
-            f"expected a table with one Variant column, or else one of maps, got {', '.join(found) or 'none'}",
-            hint="name the column, which are " + ", ".join(map(repr, schema.names)),
-        )
-    return str(found[0])
-
-
-def variants_of(column: Column, field: pa.Field, *, on_error: Literal["raise", "null"] = "raise") -> Column:
-    """A variant column of one that is one, or of JSON text, or of maps; text that is not JSON is an error, or a null."""
-    kind = plain(pa.nulls(0, column.type)).type
-    if is_variant_type(kind):
-        return column
-    if pa.types.is_map(kind):
-        return variants_of_maps(column, field)
-    return parse_json(column, on_error=on_error, duplicate_keys="last", shared_metadata=True)

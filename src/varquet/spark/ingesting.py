@@ -24,10 +24,9 @@ from varquet.layouts.shredding import LayoutName
 from varquet.parquet.sources import FIRST_REFUSED, DuplicateKeys, bad_line, parse_texts
 from varquet.parquet.writer import ROW_GROUP_ROWS
 from varquet.profiles.facts import Profile, Steps
-from varquet.profiles.folding import folded
 from varquet.profiles.plan import Change, Plan
 from varquet.profiles.policies import Options, PolicyName
-from varquet.profiles.profiling import MOST_NAMES, Counting, profile_batches, profile_parts
+from varquet.profiles.profiling import Counting, profile_batches, profile_parts
 from varquet.spark.profiling import merge_parts, merged
 from varquet.spark.reading import read
 from varquet.spark.splits import RawFile, Split, cut, find_raw_files
@@ -146,7 +145,7 @@ def ingest(
             guess = Plan.from_profiles({name: raw.glance()}, policy, options)
             parts = work(guess, "count and ingest", counts=True)
             counted = merged([part.profiles.pop(name) for part in parts])
-            exact = folded(counted, MOST_NAMES) if counted.is_exact else raw.profile(spark)
+            exact = counted if counted.is_exact else raw.profile(spark)
             given = Plan.from_profiles({name: exact}, policy, options)
             if given.schemas != guess.schemas:
                 job.restart()
@@ -221,7 +220,7 @@ class _Raw:
             task = functools.partial(self.count, candidates=candidates)
             return merged(run_numbered(spark, task, len(self.tasks), "profile of the raw files", merge=merge_parts))
 
-        return profile_parts(count, MOST_NAMES)
+        return profile_parts(count)
 
     def glance(self) -> Profile:
         """What is in a few lines from all over the files; the driver looks at them itself."""
@@ -231,7 +230,8 @@ class _Raw:
             lines = next(_lines(split, _GLANCE_BYTES), None)
             if lines is not None:
                 counting.add(parse_texts(lines.texts.slice(0, _GLANCE_ROWS), self.duplicate_keys).column.drop_null())
-        return folded(counting.profile(), MOST_NAMES)
+        # It is a guess: names that come up late are counted with all rows.
+        return replace(counting.profile(), is_exact=True)
 
     def count(self, number: int, candidates: Mapping[Steps, frozenset[str]]) -> bytes:
         """The profile of one task's lines."""

@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame
 
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.map_keys import MapKeys
-from varquet.profiles.facts import Profile, Steps, empty, merge
+from varquet.profiles.facts import MOST_NAMES, SHARE, Profile, Steps
 from varquet.profiles.map_types import Fits, fits_of, merged_fits, typed_column
+from varquet.profiles.merging import merge
 from varquet.profiles.plan import Plan
 from varquet.profiles.policies import Options, PolicyName
-from varquet.profiles.profiling import MOST_NAMES, SHARE, profile_batches, profile_parts, variants_of
+from varquet.profiles.profiling import profile_batches, profile_parts, variants_of
 from varquet.spark.tasks import run_over
 
 __all__ = ["analyze", "merge_parts", "merged", "profile"]
@@ -48,7 +49,7 @@ def profile(
         task = functools.partial(_count, most_names=most_names, share=share, sample=sample, on_error=on_error, candidates=candidates)
         return merged(run_over(chosen, task, f"profile of {name}", merge=merge_parts))
 
-    return profile_parts(count, most_names)
+    return profile_parts(count)
 
 
 def analyze(
@@ -90,7 +91,7 @@ def _only(frame: DataFrame, name: str) -> DataFrame:
 
 def merged(parts: list[bytes]) -> Profile:
     """The profile of parts that tasks have sent."""
-    return merge([Profile.from_bytes(part) for part in parts]) if parts else empty()
+    return merge([Profile.from_bytes(part) for part in parts])
 
 
 def merge_parts(parts: list[bytes]) -> bytes:

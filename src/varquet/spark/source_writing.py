@@ -15,9 +15,7 @@ from pyspark.sql.types import StructType
 
 from varquet.errors import UnsupportedTypeError
 from varquet.layouts.map_keys import maps_of_options
-from varquet.profiles.folding import folded
 from varquet.profiles.plan import ColumnPlan, Plan
-from varquet.profiles.profiling import MOST_NAMES
 from varquet.spark.arrow import arrow_schema_of
 from varquet.spark.profiling import merged
 from varquet.spark.source_options import checked_options, listed
@@ -216,7 +214,9 @@ class StagedWriter(api.DataSourceStreamArrowWriter):
         """The plan of the table from now on: the one that it has, else the one that was given, and what this batch makes of it."""
         text = self.table.plan() or self.given
         names = sorted({name for part in parts for name in part.profiles})
-        found = {name: folded(merged([part.profiles[name] for part in parts if name in part.profiles]), MOST_NAMES) for name in names}
+        found = {name: merged([part.profiles[name] for part in parts if name in part.profiles]) for name in names}
+        # A batch is counted once: names of objects with too many that came up late wait for a batch in which they do not.
+        found = {name: dataclasses.replace(profile, is_exact=True) for name, profile in found.items()}
         if text is None:
             return Plan.from_profiles(found, maps=self.maps).to_json() if found else None
         if not self.evolves:

@@ -19,11 +19,11 @@ from varquet.parquet.files import DataFile
 from varquet.parquet.folder import Folder
 from varquet.parquet.reader import OpenFile
 from varquet.parquet.writer import ROW_GROUP_ROWS
-from varquet.profiles.facts import Profile, Steps
+from varquet.profiles.facts import MOST_NAMES, SHARE, Profile, Steps
 from varquet.profiles.plan import Plan
 from varquet.profiles.policies import Options, PolicyName
-from varquet.profiles.profiling import MOST_NAMES, SHARE, profile_parts
 from varquet.profiles.profiling import profile as profile_here
+from varquet.profiles.profiling import profile_parts
 from varquet.queries.dataset import Source, find_files
 from varquet.spark.profiling import merge_parts, merged
 from varquet.spark.tasks import run_numbered
@@ -53,7 +53,7 @@ def profile_table(
         )
         return merged(run_numbered(spark, task, len(files), f"profile of {path}", merge=merge_parts))
 
-    return profile_parts(count, most_names)
+    return profile_parts(count)
 
 
 def analyze_table(

@@ -11,11 +11,15 @@ from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from variant_columns import column_of
 
 import varquet as vq
+from varquet.columns.arrow import variant_children
 from varquet.errors import InvalidVariantError, JsonError, UnsupportedTypeError, VarquetError
+from varquet.profiles.profiling import _Counting
 from varquet.samples import generate
 
 TEXTS = ['{"a":1,"b":[1.50,"x"]}', None, '{"a":"one"}', "null", '{"a":300,"b":[]}']
@@ -155,6 +159,79 @@ def test_every_source_gives_the_same(tmp_path: Path) -> None:
     assert vq.profile([tmp_path / "events.ndjson", tmp_path / "events.ndjson"]) == expected.merge(expected)
 
 
+def test_everything_of_arrow_gives_the_same(tmp_path: Path) -> None:
+    texts = [bytes(line).decode() for line in generate("events", 300, seed=1)]
+    column = vq.parse_json(pa.array(texts))
+    expected = vq.profile(column)
+    table = pa.table([pa.array(range(300)), column], schema=pa.schema([pa.field("n", pa.int64()), vq.variant_field("v")]))
+    batches = table.to_batches(max_chunksize=100)
+    ddl = "id bigint, user struct<id: bigint>, tags array<string>"
+    shredded = [vq.shred(column, ddl, exact_types=True, layout=layout) for layout in ("parquet", "draft")]
+    vq.write(table, tmp_path / "standard.parquet", {"v": ddl}, exact_types=True)
+    vq.write(table, tmp_path / "draft.parquet", {"v": ddl}, layout="draft", exact_types=True)
+    files = [tmp_path / "standard.parquet", tmp_path / "draft.parquet"]
+    for data in (
+        [table],
+        batches,
+        tuple(batches),
+        [table.slice(0, 50), *table.slice(50).to_batches()],
+        pa.RecordBatchReader.from_batches(table.schema, batches),
+        ds.dataset(table),
+        ds.dataset(files[0]),
+        ds.dataset(files[1]),
+        ds.dataset(table).scanner(columns=["v"]),
+        ds.dataset(table).scanner(),
+        ds.Scanner.from_batches(batches, schema=table.schema),
+        *shredded,
+        *(pa.chunked_array([one.slice(0, 90), one.slice(90)]) for one in shredded),
+        *(pa.table({"n": range(300), "v": one}) for one in shredded),
+        *(pq.read_table(file) for file in files),
+        pq.read_table(files[0]).to_batches(),
+    ):
+        found = vq.profile(data)
+        assert [(facts.path, facts.types, facts.rows) for facts in found] == [(facts.path, facts.types, facts.rows) for facts in expected]
+    assert vq.profile(pa.table({"t": texts, "u": texts}), "t") == vq.profile([pa.table({"t": texts})], "t") == vq.profile(pa.array(texts))
+    plan = vq.Plan.from_profiles({"v": expected}).columns["v"]
+    assert vq.drift(plan, ds.dataset(table)) == vq.drift(plan, expected)
+
+
+def test_streams_of_arrow_cannot_be_read_twice() -> None:
+    column = vq.parse_json(pa.array([f'{{"a{n}":1}}' for n in range(60)] + ['{"late":1}'] * 60))
+    table = pa.table([column], schema=pa.schema([vq.variant_field("v")]))
+    assert (
+        vq.profile(ds.dataset(table), most_names=50)
+        == vq.profile(ds.dataset(table).scanner(), most_names=50)
+        == vq.profile(column, most_names=50)
+    )
+    for data in (
+        pa.RecordBatchReader.from_batches(table.schema, table.to_batches()),
+        ds.Scanner.from_batches(table.to_batches(), schema=table.schema),
+    ):
+        with pytest.raises(VarquetError, match="expected data that can be read twice, because an object has"):
+            vq.profile(data, most_names=50)
+
+
+def test_what_is_no_data_is_told(column: pa.Array) -> None:
+    table = pa.table([column, pa.array([1] * 5)], schema=pa.schema([vq.variant_field("v"), pa.field("n", pa.int64())]))
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    for data in (table, [table], table.to_batches()[0], reader, ds.dataset(table), ds.dataset(table).scanner()):
+        with pytest.raises(UnsupportedTypeError, match="expected one column 'w', got none. Hint: the columns are 'v', 'n'"):
+            vq.profile(data, "w")
+    with pytest.raises(UnsupportedTypeError, match="expected one column 'v', got none. Hint: the columns are 'w'"):
+        vq.profile([table, pa.table([column], schema=pa.schema([vq.variant_field("w")]))])
+    with pytest.raises(UnsupportedTypeError, match="expected one column 'v', got 2"):
+        vq.profile(pa.table([column, column], names=["v", "v"]), "v")
+    for other, told in (
+        ([1, 2], "a list of int"),
+        ([], "an empty list"),
+        ({"a": 1}, "a dict"),
+        ([table, "x"], "a list of Table and str"),
+        (3, "a int"),
+    ):
+        with pytest.raises(UnsupportedTypeError, match=f"expected a column, tables, record batches, a dataset, or files, got {told}"):
+            vq.profile(other)  # type: ignore[arg-type]
+
+
 def test_maps_are_objects() -> None:
     maps = pa.array([[("host", "a"), ("x", None)], None, []], pa.map_(pa.string(), pa.string()))
     found = vq.profile(maps)
@@ -167,6 +244,17 @@ def test_a_sample_is_the_same_in_any_order() -> None:
     there, back = (vq.profile(vq.parse_json(pa.array(each)), sample=0.25) for each in (texts, texts[::-1]))
     assert there == back
     assert 400 < there.values < 600
+
+
+def test_a_sample_has_equal_values_all_or_not_at_all() -> None:
+    values = vq.parse_json(pa.array([f'{{"n":{n % 20}}}' for n in range(2000)] + [None] * 50))
+    found = vq.profile(values, sample=0.5)
+    assert (found.values % 100, found.nulls) == (0, 50)
+    assert found == vq.profile(values[:700], sample=0.5).merge(vq.profile(values[700:], sample=0.5))
+    with pytest.raises(VarquetError, match="expected a sample with values in it, got none of 2000"):
+        vq.profile(values, sample=1e-9)
+    assert vq.profile(values, sample=1e-9, candidates={}).values == 0
+    assert vq.profile(values[2000:], sample=1e-9).nulls == 50
 
 
 def test_a_stream_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,8 +291,36 @@ def test_refusals(tmp_path: Path, column: pa.Array) -> None:
             vq.profile(column, **options)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedTypeError, match="expected a table with one Variant column, or else one of maps, got none"):
         vq.profile(pa.table({"n": [1]}))
-    with pytest.raises(VarquetError, match="expected the bytes of a profile"):
-        vq.Profile.from_bytes(b"oops")
+
+
+def test_damaged_bytes_are_refused(column: pa.Array) -> None:
+    data = vq.profile(column).to_bytes()
+    assert vq.Profile.from_bytes(memoryview(data)) == vq.profile(column)
+    for at in range(len(data)):
+        for damaged in (data[:at], data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]):
+            with pytest.raises(VarquetError, match="expected (the bytes of a profile, got|a profile of version)"):
+                vq.Profile.from_bytes(damaged)
+    for other in (b"oops", b"", data + b"x", data[:15] + b"\x04" + data[16:]):
+        with pytest.raises(VarquetError):
+            vq.Profile.from_bytes(other)
+
+
+def test_the_first_row_is_the_smallest_whoever_comes_first() -> None:
+    """A thread may be late with earlier rows."""
+    counting = _Counting(1024, 0.01, 1.0, {}, lambda _: None)
+    column = vq.parse_json(pa.array(["1"] * 3 + ['"a"'] * 2))
+    for first in (2, 0, 4, 3, 1):
+        counting.count((variant_children(column[first : first + 1]), first))
+    found = counting.run([], 1)
+    assert (found["$"].first_row("int8"), found["$"].first_row("string")) == (0, 3)
+    assert [(one.type, one.row) for one in found.conflicts()] == [("int8", 0), ("string", 3)]
+
+
+def test_examples_do_not_depend_on_the_cut() -> None:
+    columns = [vq.parse_json(pa.array([text])) for text in ('{"a":{"b":1}}', '{"a":1}')]
+    whole, parts = vq.profile(pa.concat_arrays(columns)), vq.profile(pa.chunked_array(columns))
+    assert whole.conflicts() == parts.conflicts()
+    assert [one.example for one in parts.conflicts()] == ["1", '{"b":1}']
 
 
 def test_conflicts_come_with_examples() -> None:
