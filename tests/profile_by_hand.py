@@ -79,7 +79,7 @@ def count_by_hand(values: Sequence[Node | None]) -> dict[Steps, dict[str, Any]]:
 def _scalar(facts: dict[str, Any], node: Scalar) -> None:
     if isinstance(node.value, Decimal):
         unscaled, scale = unscaled_and_scale(node.value)
-        digits = len(str(abs(unscaled))) if unscaled else 0
+        digits = len(str(abs(unscaled)))
         facts["digits"].append((digits - scale, scale))
     elif node.type.family is Family.EXACT:
         facts["integers"].append(node.value)

@@ -221,7 +221,9 @@ class _Chooser:
         if self.policy == "spark":
             self.leave_out_late_names(below, self.facts[steps].of("object"))
         elif len(frequent) > self.options.max_shredded_fields:
-            ranked = sorted(frequent, key=lambda path: (path not in self.kept, -self.counted(self.facts[path]), str(path[-1]).encode()))
+            ranked = sorted(
+                frequent, key=lambda path: (path not in self.kept, -self.counted(self.facts[path]), in_java_order(str(path[-1])))
+            )
             for path in ranked[self.options.max_shredded_fields :]:
                 if path not in self.kept and self.made[path] is not None:
                     self.left_out[path] = f"not among the {self.options.max_shredded_fields} most frequent fields"

@@ -21,6 +21,7 @@ from varquet.columns.arrow import variant_children
 from varquet.errors import InvalidVariantError, JsonError, UnsupportedTypeError, VarquetError
 from varquet.profiles.profiling import _Counting
 from varquet.samples import generate
+from varquet.variant.decimals import unscaled_and_scale
 
 TEXTS = ['{"a":1,"b":[1.50,"x"]}', None, '{"a":"one"}', "null", '{"a":300,"b":[]}']
 
@@ -116,6 +117,21 @@ def test_bounds_sort_like_values() -> None:
     assert found.bounds("string") == (b"", b"b")
     assert found.bounds("binary") == (b"\x00\x01", b"\xff")
     assert vq.profile(column_of([(rows[0].metadata, rows[0].value)]))["$"].bounds("double") == (-1.5, -1.5)
+
+
+@pytest.mark.parametrize("number", ["-1.25", "-5000.00", "-123456789012.34", "0.00", "-12345678901234567890123456789.5", "123.5"])
+def test_bounds_of_wide_decimals(number: str) -> None:
+    """Also of small negative ones, whose two halves are both large."""
+    unscaled, scale = unscaled_and_scale(Decimal(number))
+    row = (b"\x01\x00\x00", bytes((10 << 2, scale)) + unscaled.to_bytes(16, "little", signed=True))
+    assert vq.profile(column_of([row]))["$"].bounds("decimal16") == (float(number), float(number))
+
+
+def test_zero_has_a_digit_unless_it_has_some_behind_the_point() -> None:
+    for header, size in ((8, 4), (9, 8), (10, 16)):
+        zeros = [(b"\x01\x00\x00", bytes((header << 2, scale)) + bytes(size)) for scale in (0, 1)]
+        assert [vq.profile(column_of([zero]))["$"].decimal_digits for zero in zeros] == [(1, 0), (0, 1)]
+        assert vq.profile(column_of(zeros))["$"].decimal_digits == (1, 1)
 
 
 @pytest.mark.parametrize(

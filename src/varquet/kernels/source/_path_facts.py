@@ -105,7 +105,7 @@ READ_AHEAD = 16
 
 @inlined
 def digits_of(number: u64, tables: InInts) -> i64:
-    """How many decimal digits a number has; none for zero."""
+    """How many decimal digits a number has, counted from the first that is not zero."""
     digits: i64
     twenty: u64 = 0x8AC7230489E80000
     if number == 0:
@@ -211,11 +211,20 @@ def note_wide_decimal(
 ) -> cython.double:
     """Take the digits of a 128-bit number into its node; the double that is near it."""
     digits: i64 = wide_digits(low, high, tables) - scale
-    near: cython.double = cython.cast(cython.double, signed(high)) * 1.8446744073709552e19
+    negative: u64 = high >> 63
+    near: cython.double
     note_sketch(sketches, node, mixed_words(low, high, about))
+    # Zero has a digit, too, if it has none behind the point.
+    if digits == 0 and scale == 0:
+        digits = 1
     if digits > nodes[node + DIGITS]:
         nodes[node + DIGITS] = digits
-    return near + cython.cast(cython.double, low)
+    if negative:
+        # Of a small negative number both halves are large, and what they differ by would be lost.
+        low = (~low + 1) & M64
+        high = (~high + (1 if low == 0 else 0)) & M64
+    near = cython.cast(cython.double, high) * 1.8446744073709552e19 + cython.cast(cython.double, low)
+    return -near if negative else near
 
 
 @inlined
@@ -240,6 +249,8 @@ def note_decimal(nodes: OutInts, sketches: OutBytes, node: i64, kind: i64, value
         # No number here has more than 19 digits.
         if most < 19 and (number >= tables[POWERS + most] or number <= -tables[POWERS + most]):
             nodes[node + DIGITS] = digits_of((number if number >= 0 else -number) & M64, tables) - scale
+        elif most == 0:
+            nodes[node + DIGITS] = 1
     if scale > nodes[node + SCALE]:
         nodes[node + SCALE] = scale
     while scale > 18:
