@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import varquet as vq
+import varquet.profiles.folding
 import varquet.profiles.merging
 from varquet.profiles.facts import OTHERS, Profile, Steps
 from varquet.profiles.merging import empty, merge
@@ -30,28 +31,41 @@ def _value(choice: random.Random, depth: int, names: int) -> Any:
     return [_value(choice, depth - 1, names) for _ in range(choice.randrange(0, 3))]
 
 
-def _rows_by_hand(rows: list[Any], most_names: int, share: float) -> dict[Steps, int]:
+def _rows_by_hand(rows: list[Any], most_names: int, share: float, most_paths: int = 1 << 16) -> dict[Steps, int]:
     """How many rows have each path that is kept: of objects with too many names those that are frequent, and all others as one."""
+    values: dict[Steps, list[tuple[int, Any]]] = {(): list(enumerate(rows))}
+    fields: dict[Steps, list[str]] = {}
+    waiting: list[Steps] = [()]
+    for steps in waiting:
+        below: dict[Any, list[tuple[int, Any]]] = {}
+        for row, value in values[steps]:
+            parts = value.items() if isinstance(value, dict) else ((ELEMENT, one) for one in value) if isinstance(value, list) else ()
+            for step, child in parts:
+                below.setdefault(step, []).append((row, child))
+        fields[steps] = [step for step in below if isinstance(step, str)]
+        for step, children in below.items():
+            values[*steps, step] = children
+            waiting.append((*steps, step))
+
+    large = [steps for steps, names in fields.items() if len(names) > most_names]
+    inside = [value for steps in large for name in fields[steps] for _, value in values[*steps, name]]
+    paths = len(values) + sum(most_names + 1 - len(fields[steps]) for steps in large)
+    is_wide = paths > most_paths or any(isinstance(value, (dict, list)) for value in inside)
     found: dict[Steps, int] = {}
 
-    def look(steps: Steps, values: list[tuple[int, Any]]) -> None:
-        found[steps] = len({row for row, _ in values})
-        below: dict[Any, list[tuple[int, Any]]] = {}
-        for row, value in values:
-            if isinstance(value, dict):
-                for name, child in value.items():
-                    below.setdefault(name, []).append((row, child))
-            elif isinstance(value, list):
-                for child in value:
-                    below.setdefault(ELEMENT, []).append((row, child))
-        names = [name for name in below if isinstance(name, str)]
-        rare = [name for name in names if len({row for row, _ in below[name]}) < share * len(rows)] if len(names) > most_names else []
-        if rare:
-            found[*steps, OTHERS] = sum(len(below.pop(name)) for name in rare)
-        for step, children in below.items():
-            look((*steps, step), children)
+    def look(steps: Steps, above: int) -> None:
+        found[steps] = len({row for row, _ in values[steps]})
+        names = fields[steps]
+        most = min(most_names, max(1, most_paths // above)) if is_wide else most_names
+        frequent = [name for name in names if len({row for row, _ in values[*steps, name]}) >= share * len(rows)]
+        if len(names) > most and len(frequent) < len(names):
+            found[*steps, OTHERS] = sum(len(values[*steps, name]) for name in names if name not in frequent)
+        for name in frequent if len(names) > most else names:
+            look((*steps, name), above * (most_names + 1 if len(names) > most else len(names)))
+        if (*steps, ELEMENT) in values:
+            look((*steps, ELEMENT), above)
 
-    look((), list(enumerate(rows)))
+    look((), 1)
     return found
 
 
@@ -64,19 +78,23 @@ def _merged_anyhow(parts: list[Profile], choice: random.Random) -> Profile:
     return parts[0]
 
 
+@pytest.mark.parametrize("most_paths", [3, 12, 40, 120, 1 << 16])
 @pytest.mark.parametrize("at_once", [2, 1 << 15])
-def test_any_parts_in_any_tree_of_merges(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_parts_in_any_tree_of_merges(at_once: int, most_paths: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(varquet.profiles.merging, "_PATHS_AT_ONCE", at_once)
-    for seed in range(150):
+    monkeypatch.setattr(varquet.profiles.folding, "MOST_PATHS", most_paths)
+    for seed in range(30 if most_paths < 1000 else 60):
         choice = random.Random(seed)
         values = [_value(choice, 4, choice.choice([6, 15])) for _ in range(choice.randrange(5, 80))]
-        most_names, share = choice.randrange(1, 7), choice.choice([0.01, 0.05, 0.2, 0.5])
+        most_names, share = choice.choice([1, 2, 3, 4, 5, 6, 12, 50]), choice.choice([0.01, 0.05, 0.2, 0.5])
         texts = list(map(json.dumps, values))
         whole = profile(pa.array(texts), most_names=most_names, share=share, threads=1)
-        assert {facts.steps: facts.rows for facts in whole} == _rows_by_hand(values, most_names, share), seed
+        assert {facts.steps: facts.rows for facts in whole} == _rows_by_hand(values, most_names, share, most_paths), seed
         shuffled = choice.sample(texts, len(texts))
         cuts = [0, *sorted(choice.choices(range(len(texts)), k=6)), len(texts)]
         columns = [pa.array(shuffled[first:last], pa.string()) for first, last in itertools.pairwise(cuts)]
+        chunked = pa.chunked_array([vq.parse_json(column) for column in columns])
+        assert profile(chunked, most_names=most_names, share=share, threads=3) == whole, seed
 
         counted = functools.partial(_counted, columns=columns, choice=choice, most_names=most_names, share=share)
         merged = profile_parts(counted)
@@ -128,6 +146,41 @@ def test_names_of_many_parts_take_no_more_room(monkeypatch: pytest.MonkeyPatch) 
         assert max(largest) <= 1200
         inexact = merge([parts[0], profile(pa.array(['{"late":1}'] * 500)), *parts[1:]])
         assert (inexact.is_exact, inexact.closed, len(inexact)) == (False, {(): {"late"}}, 3)
+
+
+@pytest.mark.parametrize("order", ["by turns", "one behind the other", "any"])
+def test_names_of_names_take_no_more_room(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hundred objects with fifty names each, and one with ten thousand that hold objects, but for one they are rare."""
+    monkeypatch.setattr(varquet.profiles.folding, "MOST_PATHS", 500)
+    rows = [(k % 200, k // 200) for k in range(10_000)]
+    if order != "by turns":
+        random.Random(1).shuffle(rows)
+    if order == "one behind the other":
+        rows.sort()
+    texts = [json.dumps({f"u{user}": {f"v{name}": 1}, "u": {f"w{user}_{name}": {"x": 1}, "usual": [{"y": user}]}}) for user, name in rows]
+    counting = Counting(most_names=300)
+    for first in range(0, len(texts), 100):
+        counting.add(vq.parse_json(pa.array(texts[first : first + 100])))
+    # Objects one behind the other each have a share of 500 that shrinks as more come: all shares are 500 times a logarithm.
+    assert counting.builder.count < 6 * 500
+    found = counting.profile()
+    assert found == profile(pa.array(texts), most_names=300, threads=2)
+    names = [facts.steps[0] for facts in found if len(facts.steps) == 1]
+    assert len(names) == 201
+    assert {facts.path: facts.count for facts in found if facts.path.startswith("$.u0") or facts.path.startswith("$.u.usual")} == {
+        "$.u.usual": 10_000, "$.u.usual[*]": 10_000, "$.u.usual[*].y": 10_000, "$.u0": 50, "$.u0.*": 50,
+    }  # fmt: skip
+    assert (len(found), found.is_exact) == (406, True)
+
+
+def test_an_object_that_has_too_many_names_once_keeps_having_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for paths runs out in a row of which not everything was counted yet: names that were folded already stay so."""
+    monkeypatch.setattr(varquet.profiles.folding, "MOST_PATHS", 8)
+    first = {"o": {"c1": {f"n{k}": [k] for k in range(2)}, "c2": {"x": [1]}, "late": 1}, "p": {"q": {"r": {"s": 1}}}}
+    for more in range(12):
+        rows = [first | {f"z{k}": {"y": 1} for k in range(more)}, *({"o": {"late": 1}} for _ in range(299))]
+        found = profile(pa.array(list(map(json.dumps, rows))), most_names=2, threads=1)
+        assert {facts.steps: facts.rows for facts in found} == _rows_by_hand(rows, 2, 0.01, 8), more
 
 
 def test_the_fewest_names_count_and_nothing_does_not() -> None:

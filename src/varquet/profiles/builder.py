@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from varquet import kernels
 from varquet.columns.arena import aligned_zeros
@@ -22,6 +21,7 @@ from varquet.kernels.source import _codes as codes
 from varquet.kernels.source import _path_facts as kernel
 from varquet.kernels.source import _path_tree as tree
 from varquet.layouts.rewriting import collect_names
+from varquet.profiles import folding
 from varquet.profiles.examples import Example, container_example, scalar_example
 from varquet.profiles.facts import BYTES, COUNT, KERNEL_COLUMNS, OTHERS, ROWS, TYPE_NAMES, WIDTH, Ints, Profile, Steps, sort_key
 from varquet.schema import ELEMENT
@@ -80,6 +80,11 @@ def _fixed_sizes() -> Ints:
 _FIXED_SIZES: Final = _fixed_sizes()
 
 
+def _slots(room: int) -> int:
+    """How many slots the table of the children of so many nodes has: a power of two, half of them empty."""
+    return 1 << (2 * room - 1).bit_length()
+
+
 class Builder:
     """The tree of paths of the rows seen so far.
 
@@ -87,16 +92,18 @@ class Builder:
     (frequent items of Misra and Gries), to be counted in another pass, for which `closed` has them.
     """
 
-    def __init__(self, most_names: int, share: float, closed: Mapping[Steps, frozenset[str]]) -> None:
+    def __init__(self, most_names: int, share: float, closed: Mapping[Steps, frozenset[str]], most_paths: int | None = None) -> None:
         self.most_names = most_names
+        self.most_paths = folding.MOST_PATHS if most_paths is None else most_paths
         self.share = share
         self.rows = 0
         self.nulls = 0
         self.names = NameBuffers()
         self.many_names = _MANY_NAMES
         # Memory that is not used is not taken.
-        self.nodes: Ints = aligned_zeros(4096 * kernel.NODE)
-        self.table: Ints = np.zeros(8192 * tree.CHILD, np.int64)
+        room = max(4, min(4096, self.most_paths))
+        self.nodes: Ints = aligned_zeros(room * kernel.NODE)
+        self.table: Ints = np.zeros(_slots(room) * tree.CHILD, np.int64)
         self.log: Ints = np.empty(1 << 18, np.int64)
         self.firsts: Ints = np.empty(4096 * tree.EXAMPLE_SLOTS, np.int64)
         self.examples: dict[tuple[int, int], Example] = {}
@@ -157,6 +164,8 @@ class Builder:
             if need == codes.NEED_NOTHING:
                 break
             if need == codes.NEED_KEYS:
+                if self.count + 2 > self.most_paths:
+                    self._narrow()
                 self._grow()
             elif need == codes.NEED_STACK:
                 self.stack = np.concatenate([self.stack, np.zeros(len(self.stack), np.int64)])
@@ -195,11 +204,54 @@ class Builder:
         self.many_names = max(_MANY_NAMES, _USELESS * len(kept))
 
     def _grow(self) -> None:
-        nodes = aligned_zeros(2 * len(self.nodes))
+        before = len(self.nodes) // kernel.NODE
+        # Where there are too many paths, it is looked often whether objects have too many names by now.
+        room = before + max(16, self.most_paths // 4) if before >= self.most_paths else min(2 * before, self.most_paths + 2)
+        nodes = aligned_zeros(room * kernel.NODE)
         nodes[: len(self.nodes)] = self.nodes
         self.nodes = nodes
-        self.table = np.empty(2 * len(self.table), np.int64)
+        self.table = np.empty(_slots(room) * tree.CHILD, np.int64)
         self._find_children()
+
+    def _narrow(self) -> None:
+        """Where there are too many paths, let objects have no more names than `folding` leaves them.
+
+        What is known here is some of the data, and limits only shrink as more is known: what has too many names here has too many in all.
+        """
+        table = self.nodes[: self.count * kernel.NODE].reshape(self.count, kernel.NODE)
+        parents = table[:, kernel.PARENT] // kernel.NODE
+        counts = table[:, kernel.TYPES : kernel.SKETCH_AT : kernel.TYPE_SLOTS]
+        is_seen = counts.any(axis=1)
+        is_named = is_seen & (table[:, kernel.NAME] > 0)
+        names: Ints = np.bincount(parents[is_named], minlength=self.count)
+        is_closed = table[:, kernel.OTHERS_NODE] > 0
+        is_closed[[node // kernel.NODE for node in self.closed]] = True
+        is_field = is_seen & (table[:, kernel.NAME] != tree.NAME_ELEMENT)
+        # The root is a field of nothing.
+        is_field[0] = False
+        is_above = is_field & is_closed[parents]
+        has_containers = bool(counts[is_above, kernel.TYPE_OBJECT :].any())
+        paths = int(np.count_nonzero(is_seen & ~is_above)) + (self.most_names + 1) * int(np.count_nonzero(is_closed & is_seen))
+        if not has_containers and paths <= self.most_paths:
+            return
+        above: Ints = np.ones(self.count, np.int64)
+        below: Ints = np.ones(self.count, np.int64)
+        depths = table[:, kernel.DEPTH]
+        for depth in range(MOST_DEPTH + 1):
+            here = np.flatnonzero(depths == depth)
+            if not len(here):
+                break
+            if depth:
+                is_element = table[here, kernel.NAME] == tree.NAME_ELEMENT
+                above[here] = np.where(is_element, above[parents[here]], below[parents[here]])
+            is_large = is_closed[here] | (names[here] > folding.limits(above[here], self.most_names, self.most_paths))
+            wide = np.where(is_large, self.most_names + 1, np.maximum(names[here], 1))
+            below[here] = np.minimum(above[here] * wide, self.most_paths + 1)
+        table[:, kernel.SLACK] = self.most_names - folding.limits(above, self.most_names, self.most_paths)
+        table[:, kernel.SLACK_BELOW] = self.most_names - folding.limits(below, self.most_names, self.most_paths)
+        # Names that are not counted yet, because their values wait, must not let others in where some were counted together before.
+        table[is_closed, kernel.CHILDREN] = kernel.LARGEST // 2
+        table[~is_closed, kernel.CHILDREN] = names[~is_closed] + table[~is_closed, kernel.SLACK]
 
     def _find_children(self) -> None:
         """Enter all nodes into the table that finds them."""
@@ -271,7 +323,7 @@ class Builder:
             if node not in self.closed:
                 found = self.frequent.setdefault(node, _Frequent())
                 found.add(names[first:last])
-                found.shorten(self.most_names, self.share * (self.rows - self.nulls))
+                found.shorten(self.most_names - int(self.nodes[node + kernel.SLACK]), self.share * (self.rows - self.nulls))
 
     def _read_firsts(self, part: VariantSlice, first_row: int, before: int) -> None:
         """Keep the first value of each type at each node, as much of it as one looks at; their places count from `before` on."""
@@ -299,29 +351,37 @@ class Builder:
         # Of several names together it is not known how many rows have one of them, see `folded`.
         others = table[order, kernel.NAME] == tree.NAME_OTHERS
         numbers[others, ROWS] = numbers[others, COUNT]
-        sketches = table[order, kernel.SKETCH_AT :].view(np.uint8)
+        sketches = table[order, kernel.SKETCH_AT : kernel.SLACK].view(np.uint8)
         place = dict(zip([kernel.NODE * k for k in order], steps, strict=True))
         closed = {place[node]: names for node, names in self.closed.items() if node in place}
         is_exact = True
         least = self.share * (self.rows - self.nulls)
         rows: Ints = np.zeros(self.count, np.int64)
         rows[order] = numbers[:, ROWS]
+        with_others = table[order, kernel.PARENT][others]
+        below = self._children(table, {*self.frequent, *with_others.tolist()})
         for node, found in self.frequent.items():
-            counted = self._names_below(table, node, rows >= max(least, 1))
+            counted = self._names_of(table, below[node][rows[below[node]] >= max(least, 1)])
             more = {self._name(name) for name in found.at_least(least).tolist()}
             is_exact = is_exact and not more
             closed[place[node]] = frozenset(counted | more)
-        with_others = table[order, kernel.PARENT][others]
-        told_apart = {place[node]: self._names_below(table, node, True) for node in with_others.tolist()}
+        told_apart = {place[node]: self._names_of(table, below[node]) for node in with_others.tolist()}
         examples = {(place[node], TYPE_NAMES[kind]): example for (node, kind), example in self.examples.items() if node in place}
         return Profile(
             self.rows, self.nulls, tuple(steps), numbers, sketches, closed, is_exact, self.share, examples, told_apart, self.most_names
         )
 
-    def _names_below(self, table: Ints, node: int, is_asked: npt.NDArray[np.bool_] | bool) -> frozenset[str]:
-        """The names of those children of a node that are asked for, as far as they have any."""
-        is_meant = (table[:, kernel.PARENT] == node) & (table[:, kernel.NAME] > 0) & is_asked
-        return frozenset(map(_text, self.names.some(table[is_meant, kernel.NAME])))
+    def _children(self, table: Ints, nodes: Iterable[int]) -> dict[int, Ints]:
+        """The children of some nodes that have names."""
+        named = np.flatnonzero(table[:, kernel.NAME] > 0)
+        named = named[np.argsort(table[named, kernel.PARENT], kind="stable")]
+        asked = sorted(nodes)
+        first = np.searchsorted(table[named, kernel.PARENT], asked).tolist()
+        last = np.searchsorted(table[named, kernel.PARENT], asked, side="right").tolist()
+        return {node: named[start:end] for node, start, end in zip(asked, first, last, strict=True)}
+
+    def _names_of(self, table: Ints, nodes: Ints) -> frozenset[str]:
+        return frozenset(map(_text, self.names.some(table[nodes, kernel.NAME])))
 
     def _in_order(self, table: Ints, seen: Ints) -> tuple[list[int], list[Steps]]:
         """The nodes that were seen and their paths, in the order of the paths."""

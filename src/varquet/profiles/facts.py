@@ -62,6 +62,8 @@ _LOW = _TYPES + kernel.TYPE_COUNT
 _HIGH = _LOW + kernel.TYPE_COUNT
 _FIRST = _HIGH + kernel.TYPE_COUNT
 WIDTH: Final = _FIRST + kernel.TYPE_COUNT
+CONTAINERS: Final = slice(_TYPES + kernel.TYPE_OBJECT, _LOW)
+"""Where the counts of objects and arrays are."""
 KERNEL_COLUMNS: Final = [
     kernel.ROWS,
     kernel.BYTES,

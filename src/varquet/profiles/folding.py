@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
-from varquet.profiles.facts import COUNT, OTHERS, ROWS, Profile, Steps, add, nothing, sort_key, together
+from varquet.profiles.facts import CONTAINERS, COUNT, OTHERS, ROWS, Ints, Profile, Steps, add, nothing, sort_key, together
+from varquet.schema import ELEMENT
 
-__all__ = ["folded", "without_uncounted"]
+__all__ = ["MOST_PATHS", "folded", "limits", "without_uncounted"]
+
+MOST_PATHS: Final = 1 << 16
+"""Where there are more paths than this, objects within objects may have fewer names."""
 
 
 def folded(profile: Profile) -> Profile:
@@ -42,7 +47,7 @@ def without_uncounted(profile: Profile) -> Profile:
             # What is below it was looked at in some parts only, so that nothing can be said of that.
             if name not in profile.told_apart.get(above, (name,)):
                 hidden.add(steps)
-    large = {steps for steps, names in count.items() if names > profile.most_names}.difference(profile.closed)
+    large = _large(profile, count)
     if not (large or hidden or profile.closed):
         return profile
     closed = dict(profile.closed)
@@ -50,6 +55,45 @@ def without_uncounted(profile: Profile) -> Profile:
         frequent = _frequent_names(profile)
         closed |= {steps: frequent.get(steps, frozenset()) for steps in large}
     return _with_names(profile, closed, hidden)
+
+
+def limits(above: Ints, most_names: int, most_paths: int) -> Ints:
+    """How many names objects may have where there are too many paths; `above` are the numbers of names of objects around, multiplied."""
+    return np.clip(most_paths // above, 1, most_names)
+
+
+def _large(profile: Profile, count: Mapping[Steps, int]) -> set[Steps]:
+    """Objects with too many names that are not closed yet, of those with so many names."""
+    most = profile.most_names
+    large = {steps for steps, names in count.items() if names > most}.difference(profile.closed)
+    if not _is_wide(profile, large):
+        return large
+    below: dict[Steps, int] = {(): 1}
+    for steps in profile.paths:
+        above = 1
+        if steps:
+            around = steps[:-1]
+            above = below[around]
+            if steps[-1] is not ELEMENT:
+                names = most + 1 if around in large or around in profile.closed else count.get(around, 1)
+                above = min(above * names, MOST_PATHS + 1)
+        below[steps] = above
+        if steps not in profile.closed and count.get(steps, 0) > min(most, max(1, MOST_PATHS // above)):
+            large.add(steps)
+    return large
+
+
+def _is_wide(profile: Profile, large: Collection[Steps]) -> bool:
+    """Whether there are too many paths: more than so many, where objects with more than the most names count for one name more than that.
+
+    What is below the names of such objects was not looked at: if there is anything, that is too many.
+    """
+    closed = {*large, *profile.closed}
+    has_fields = [bool(steps) and steps[:-1] in closed and steps[-1] is not ELEMENT for steps in profile.paths]
+    fields = np.flatnonzero(has_fields)
+    if profile.numbers[fields][:, CONTAINERS].any():
+        return True
+    return len(profile) - len(fields) + len(closed) * (profile.most_names + 1) > MOST_PATHS
 
 
 def _frequent_names(profile: Profile) -> dict[Steps, frozenset[str]]:

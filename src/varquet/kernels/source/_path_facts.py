@@ -72,7 +72,10 @@ SKETCH_AT = 104
 SKETCH_BITS = 8
 SKETCH_SKIPPED = 16
 SKETCH = 256
-NODE = 136
+# An object has room for the largest number of names less what is in SLACK; those at its fields have SLACK_BELOW.
+SLACK = 136
+SLACK_BELOW = 137
+NODE = 144
 # So many bytes of long texts count for it: whatever one is, it takes no longer.
 HASHED = 256
 

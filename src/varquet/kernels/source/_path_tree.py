@@ -19,6 +19,8 @@ from varquet.kernels.source._path_facts import (
     OTHERS_NODE,
     PARENT,
     SHORTEST,
+    SLACK,
+    SLACK_BELOW,
     TYPE_COUNT,
     TYPE_FIRST,
     TYPE_HIGH,
@@ -74,6 +76,10 @@ def new_node(nodes: OutInts, node: i64, parent: i64, name: i64) -> i64:
     nodes[node + NAME] = name
     # What is below names that share a node is nobody's: it is as if it were too deep.
     nodes[node + DEPTH] = LARGEST if name == NAME_OTHERS else nodes[parent + DEPTH] + 1
+    nodes[node + SLACK] = nodes[parent + (SLACK if name == NAME_ELEMENT else SLACK_BELOW)]
+    nodes[node + SLACK_BELOW] = nodes[node + SLACK]
+    # As if it had so many fields already.
+    nodes[node + CHILDREN] = nodes[node + SLACK]
     nodes[node + LAST_ROW] = -1
     nodes[node + SHORTEST] = LARGEST
     nodes[node + LONGEST] = -1
