@@ -45,8 +45,10 @@ Ints = npt.NDArray[np.int64]
 _NO_ROWS: Final[Ints] = np.zeros(0, np.int64)
 _ROWS_PER_SLICE: Final = 32_768
 _BYTES_PER_SLICE: Final = 8 << 20
-# Rows that share their metadata are on the tape together; this many nodes are 256 KiB, which the second cache holds.
+# Rows that share their metadata are on the tape together; this many nodes are 256 KiB, which the second cache holds. Which rows are
+# together decides about bytes: these do not change with what a thread has parsed before.
 _TAPE_NODES: Final = 8192
+_SHARED_SCALARS: Final = 1 << 16
 
 _EXPECTED: Final = {
     codes.JSON_VALUE: expect.VALUE,
@@ -136,7 +138,9 @@ def parse_json(
         nonlocal rows_before
         texts = flatten(chunk, "strings of JSON text")
         size = int(texts.offsets[-1] - texts.offsets[0])
-        tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=count)
+        # Metadata is shared within a slice: how many threads there are must not decide where one ends.
+        cutting = 2 if shared_metadata else count
+        tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=cutting)
         pieces: list[pa.Array] = []
 
         def parse_slice(task: tuple[int, int]) -> tuple[int, pa.Array, list[tuple[int, int, int]]]:
@@ -216,20 +220,25 @@ class _Scratch:
     def __init__(self) -> None:
         self.names = NameBuffers()
         self.state = self.names.state
-        self.scalars = np.empty(1 << 16, np.uint8)
+        self.scalars = np.empty(_SHARED_SCALARS, np.uint8)
         self.common = np.zeros(common_names.COMMON, np.int64)
         # How large the output was, in parts of the text: what the next slice starts with.
         self.metadata_ratio = {False: 0.5, True: 0.05}
         self.value_ratio = 1.0
+        self.row_keys: Ints = np.zeros(0, np.int64)
+        self.ranks: Ints = np.zeros(0, np.int64)
         self.grow_tape(_TAPE_NODES * tape.NODE)
         self.fit_names()
 
     def fit_names(self) -> None:
-        """Give what holds a row's names room for as many as are known."""
+        """Give what holds a row's names room for as many as are known. A group keeps those it has, and their ranks."""
+        row_keys, ranks = self.row_keys, self.ranks
         # Those of the row before lie behind them.
         self.row_keys = np.empty(2 * self.names.room, np.int64)
+        self.row_keys[: len(row_keys) // 2] = row_keys[: len(row_keys) // 2]
         self.state[interning.STATE_LAST_NAMES] = -1
         self.ranks = np.empty(self.names.room, np.int64)
+        self.ranks[: len(ranks)] = ranks
         self.grow_tape(len(self.tape))
 
     def grow_tape(self, size: int) -> None:
@@ -240,7 +249,18 @@ class _Scratch:
         # An object's fields are sorted in three parts of its width; a row's names in two parts of theirs.
         self.sorting = np.empty(max(3 * nodes, 2 * self.names.room, 64), np.int64)
 
-    def satisfy(self, need: int) -> None:
+    def forget_names(self, kept: int) -> None:
+        """Forget all names but the first of row_keys, which a group of rows has so far."""
+        numbers = self.row_keys[:kept].copy()
+        names, ranks = self.names.some(numbers), self.ranks[numbers]
+        self.names.clear()
+        self.fit_names()
+        for k, name in enumerate(names):
+            number = self.names.number_of(name)
+            self.row_keys[k], self.ranks[number] = number, ranks[k]
+            self.names.info[number * interning.KEY + interning.KEY_SERIAL] = self.state[interning.STATE_SERIAL]
+
+    def satisfy(self, need: int, *, shared: bool) -> None:
         """Make room for what the kernel ran out of."""
         if need == codes.NEED_TAPE:
             self.grow_tape(2 * len(self.tape))
@@ -248,11 +268,10 @@ class _Scratch:
             self.scalars = np.empty(max(2 * len(self.scalars), int(self.state[interning.STATE_NEED_SIZE])), np.uint8)
         elif need == codes.NEED_KEY_BYTES:
             self.names.grow(need)
+        elif need == codes.NEED_FRESH_KEYS:
+            self.forget_names(int(self.state[interning.STATE_ROW_KEYS]) if shared else 0)
         else:
-            if need == codes.NEED_FRESH_KEYS:
-                self.names.clear()
-            else:
-                self.names.grow(need)
+            self.names.grow(need)
             self.fit_names()
 
     def is_large(self) -> bool:
@@ -277,7 +296,7 @@ def _parse_slice(texts: Flat, first: int, last: int, *, keep_last: bool, shared:
         if need in (codes.NEED_METADATA, codes.NEED_VALUE):
             output.grow(need)
         else:
-            scratch.satisfy(need)
+            scratch.satisfy(need, shared=shared)
     array = output.finish()
     if not scratch.is_large():
         _local.scratch = scratch
@@ -294,6 +313,7 @@ class _Output:
         self.state = scratch.state
         self.state[interning.STATE_METADATA] = self.state[interning.STATE_VALUE] = self.state[interning.STATE_ENTRIES] = 0
         self.state[interning.STATE_LAST_NAMES] = -1
+        self.state[interning.STATE_GROUP_ENDS] = 1
         rows = len(texts)
         self.size = int(texts.offsets[-1] - texts.offsets[0])
         self.metadata = Output(int(scratch.metadata_ratio[shared] * self.size) + 64)
@@ -313,6 +333,8 @@ class _Output:
                 kernels.parse_shared.parse_shared_rows(
                     *source,
                     MOST_SHARED_NAMES,
+                    _TAPE_NODES,
+                    _SHARED_SCALARS,
                     scratch.tape,
                     scratch.containers,
                     scratch.scalars,
