@@ -375,3 +375,23 @@ def test_options_for_tables_want_one(capsys: pytest.CaptureFixture[str], option:
 def test_stdin_is_nothing_for_spark(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'varquet[spark]'")
     assert "which Spark's workers cannot read" in failure(capsys, "-", "table", "--spark", "local[1]")
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "3"])
+def test_the_bytes_of_a_file_are_the_same_every_time(
+    threads: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the threads that parse have parsed before, and however many they are."""
+    files = []
+    for number in range(6):
+        rows = ['{"a":1,"c":[1,2,3]}', f'{{"a":1,"b{number}":2e1}}', '{"long":"' + "x" * 9_000 * number + '"}'] * 30
+        rows += ['{"a":1,"c":[1,2,3]}'] * 1800 + [f'{{"a":1,"b{number}":2}}'] * 500
+        files.append(f"{number}.ndjson")
+        Path(files[-1]).write_text("\n".join(rows) + "\n")
+    made = []
+    for asked, output in (("1", "first.parquet"), (threads, "second.parquet")):
+        monkeypatch.setenv("VARQUET_THREADS", asked)
+        ingest(capsys, *files, output, "--schema", "a bigint")
+        made.append(Path(output).read_bytes())
+        vq.parse_json(pa.array(["[" + "1," * 50_000 + "1]"]))
+    assert made[0] == made[1]

@@ -48,7 +48,7 @@ def test_the_last_of_several_fields_with_one_name_is_kept(texts: list[str]) -> N
 
 @law_on_every_build(damaged_json(), st.sampled_from(("error", "last")), share=2)
 def test_parse_json_reports_what_the_reference_reports(texts: list[bytes], duplicate_keys: Any) -> None:
-    """Same offset, words and hint; but a name that occurs twice may give way to what is wrong behind it."""
+    """Same offset, words and hint, of what is wrong first."""
     expected = [_expected(text, duplicate_keys) for text in texts]
     assert [_outcome(text, duplicate_keys) for text in texts] == expected
     parsed = vq.parse_json(pa.array(texts, pa.binary()), on_error="collect", duplicate_keys=duplicate_keys)
@@ -78,14 +78,23 @@ def _meaning(row: Row) -> object:
 
 
 def _expected(text: bytes, duplicate_keys: str) -> object:
-    refusals = []
-    # A parser that minds repeated names only at the end comes across everything else first.
-    for mode in ("last", duplicate_keys):
-        try:
-            meaning = physical(reference_parse_json(text, duplicate_keys=mode))
-        except JsonError as error:
-            refusals.append(_Refusal(error.offset, error.message, error.hint))
-    return refusals[0] if refusals else meaning
+    try:
+        return physical(reference_parse_json(text, duplicate_keys=duplicate_keys))
+    except JsonError as error:
+        return _Refusal(error.offset, error.message, error.hint)
+
+
+@law_on_every_build(st.lists(texts_with_duplicates(), min_size=1, max_size=4), st.integers(0, 1 << 32))
+def test_a_repeated_name_is_found_where_the_reference_finds_it(texts: list[str], seed: int) -> None:
+    """Alone, before another mistake and behind it, and in a name that is not read to its end."""
+    choice = random.Random(seed)
+    damaged_texts = [text[: choice.randrange(len(text) + 1)] + choice.choice(("", "1e400", "x", '\\ud800"', '"')) for text in texts]
+    expected = [_expected(text.encode(), "error") for text in texts + damaged_texts]
+    for shared_metadata in (False, True):
+        parsed = vq.parse_json(pa.array(texts + damaged_texts), on_error="collect", shared_metadata=shared_metadata)
+        assert parsed.errors.to_pylist() == [
+            {"row": row, "offset": each.offset, "message": each.message} for row, each in enumerate(expected) if isinstance(each, _Refusal)
+        ]
 
 
 @law_on_every_build(st.integers(0, 1 << 32), share=0.1)

@@ -19,6 +19,7 @@ from variant_columns import rows_of
 import varquet as vq
 from varquet.columns import parse_json as driver
 from varquet.errors import JsonError
+from varquet.kernels.source import _interning as interning
 from varquet.samples import generate
 from varquet.variant import decode
 from varquet.variant import parse_json as reference_parse_json
@@ -133,3 +134,82 @@ def test_columns_without_a_value(texts: list[None]) -> None:
     column = vq.parse_json(pa.array(texts, pa.string()), shared_metadata=True)
     assert column.to_pylist() == texts
     column.validate(full=True)
+
+
+# The bytes are those of the rows alone
+
+
+@law_on_every_build(st.integers(0, 1 << 32), ROOM, share=0.1)
+def test_the_bytes_depend_on_nothing_but_the_texts(seed: int, room: tuple[int, int]) -> None:
+    """Not on what the thread has parsed before, not on how large its buffers were to begin with, and not on how many threads there are."""
+    choice = random.Random(seed)
+    texts = [_some_text(choice) for _ in range(120)]
+    column = pa.array(texts, pa.binary())
+
+    def parsed(threads: int) -> pa.Array:
+        return vq.parse_json(column, on_error="null", shared_metadata=True, threads=threads)
+
+    with _room(*room), mock.patch.object(driver, "_ROWS_PER_SLICE", choice.choice((7, 50, 200))):
+        first = parsed(1)
+        assert parsed(1).equals(first)
+        vq.parse_json(pa.array(["[" + "1e9," * 30_000 + "1]", "{" + ",".join(f'"{k}":1' for k in range(500)) + "}"]), threads=1)
+        for threads in (1, 2, 3):
+            assert parsed(threads).equals(first)
+        with mock.patch.object(driver, "_local", type(driver._local)()), mock.patch.object(driver, "_Scratch", _SmallScratch):
+            assert parsed(1).equals(first)
+            assert parsed(3).equals(first)
+
+
+class _SmallScratch(driver._Scratch):
+    """Buffers that run full all the time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.metadata_ratio = {False: 0.0, True: 0.0}
+        self.value_ratio = 0.0
+        self.names.keys = self.names.keys[:65].copy()
+        self.names.info = self.names.info[: 2 * interning.KEY].copy()
+        self.row_keys = self.ranks = self.row_keys[:0]
+        self.fit_names()
+
+
+def _some_text(choice: random.Random) -> bytes | None:
+    fields = [f'"{choice.choice("abcdefghijklmnop") * choice.choice((1, 1, 9))}":1e1' for _ in range(choice.randrange(4))]
+    return choice.choice(
+        (
+            b"{" + ",".join(fields).encode() + b"}",
+            b"{" + ",".join(fields).encode() + b"}",
+            b"[{" + ",".join(fields).encode() + b"},{",
+            b'["' + b"x" * choice.choice((10, 9_000, 30_000)) + b'"]',
+            None,
+        )
+    )
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_group_stays_one_where_buffers_were_grown_or_names_forgotten(build: str) -> None:
+    """What the rows share is cut after so many nodes; and a thread that knows very many names forgets them."""
+    rows = ['{"a":1,"c":[1,2,3]}'] * 1800 + ['{"a":1,"b":2}'] * 500
+    column, doubles = pa.array(rows), pa.array(['{"a":1e1,"b":2e1}'] * 5000)
+    with using(build), mock.patch.object(driver, "_local", type(driver._local)()):
+        first = vq.parse_json(column, shared_metadata=True, threads=1)
+        assert len(first.field("metadata").dictionary) == 2
+        assert len(vq.parse_json(doubles, shared_metadata=True, threads=1).field("metadata").dictionary) == 1
+        vq.parse_json(pa.array(["[" + "1," * 20_000 + "1]"]), threads=1)
+        assert vq.parse_json(column, shared_metadata=True, threads=1).equals(first)
+        for names in (4_090, 4_093, 65_530, *range(65_532, 65_537)) if build != "interpreted" else ():
+            driver._local.scratch = None
+            vq.parse_json(pa.array(["{" + ",".join(f'"n{k}":1' for k in range(names)) + "}"]), threads=1)
+            assert vq.parse_json(column, shared_metadata=True, threads=1).equals(first)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_slices_end_at_the_same_rows_for_any_number_of_threads(build: str) -> None:
+    rows = 300 if build == "interpreted" else 40_000
+    column = pa.array(['{"a":1,"c":[1,2,3]}'] * rows + ['{"a":1,"b":2}'] * rows)
+    with using(build):
+        results = [vq.parse_json(column, shared_metadata=True, threads=threads) for threads in (1, 2, 3)]
+        one_by_one = vq.parse_json(column)
+        shredded = [vq.shred(one_by_one, "a bigint", shared_metadata=True, threads=threads) for threads in (1, 2, 3)]
+    assert all(result.equals(results[0]) for result in results)
+    assert all(result.equals(shredded[0]) for result in shredded)

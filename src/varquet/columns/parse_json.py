@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, overload
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from varquet import kernels
@@ -26,6 +27,7 @@ from varquet.columns.arrow import (
 )
 from varquet.columns.names import NameBuffers
 from varquet.columns.output import Output
+from varquet.columns.repeated_names import first_repeated_names
 from varquet.columns.threads import in_order, thread_count
 from varquet.errors import JsonError, UnsupportedTypeError
 from varquet.kernels.source import _codes as codes
@@ -35,14 +37,18 @@ from varquet.kernels.source import _tape as tape
 from varquet.kernels.source._json_scalars import EXACT_POWERS
 from varquet.kernels.source.parse_shared import ROOT
 from varquet.variant import json_errors as expect
-from varquet.variant.json_text import parse_json as reference_parse_json
 
 __all__ = ["ParsedJson", "parse_json"]
 
+Ints = npt.NDArray[np.int64]
+
+_NO_ROWS: Final[Ints] = np.zeros(0, np.int64)
 _ROWS_PER_SLICE: Final = 32_768
 _BYTES_PER_SLICE: Final = 8 << 20
-# Rows that share their metadata are on the tape together; this many nodes are 256 KiB, which the second cache holds.
+# Rows that share their metadata are on the tape together; this many nodes are 256 KiB, which the second cache holds. Which rows are
+# together decides about bytes: these do not change with what a thread has parsed before.
 _TAPE_NODES: Final = 8192
+_SHARED_SCALARS: Final = 1 << 16
 
 _EXPECTED: Final = {
     codes.JSON_VALUE: expect.VALUE,
@@ -61,6 +67,7 @@ _EXPECTED: Final = {
     codes.JSON_LOW_SURROGATE: expect.LOW_SURROGATE,
     codes.JSON_CLOSING_QUOTE: expect.CLOSING_QUOTE,
     codes.JSON_IN_RANGE: expect.IN_RANGE,
+    codes.JSON_NEW_NAME: expect.NEW_NAME,
     codes.JSON_TOO_LARGE: "a value below 4 GiB",
 }
 
@@ -112,7 +119,8 @@ def parse_json(
 
     Args:
         strings: an Arrow array of strings or UTF-8 bytes in any encoding, sliced or chunked.
-        on_error: "raise" a JsonError at the first bad text, make it "null", or "collect" all errors beside the column.
+        on_error: "raise" a JsonError at the first bad text, make it "null", or "collect" all errors beside the column. Of a text with
+            several mistakes the first one is reported.
         duplicate_keys: "error", or "last" to keep the last of the fields with one name.
         shared_metadata: give neighbouring rows one metadata with the names of all of them and return it dictionary-encoded:
             faster, smaller, and what `write` wants. Without it every row has the names that it uses and no others.
@@ -130,15 +138,22 @@ def parse_json(
         nonlocal rows_before
         texts = flatten(chunk, "strings of JSON text")
         size = int(texts.offsets[-1] - texts.offsets[0])
-        tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=count)
+        # Metadata is shared within a slice: how many threads there are must not decide where one ends.
+        cutting = 2 if shared_metadata else count
+        tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=cutting)
         pieces: list[pa.Array] = []
 
-        def parse_slice(task: tuple[int, int]) -> tuple[int, pa.Array, list[tuple[int, int]]]:
-            return _parse_slice(texts, *task, keep_last=duplicate_keys == "last", shared=shared_metadata)
+        def parse_slice(task: tuple[int, int]) -> tuple[int, pa.Array, list[tuple[int, int, int]]]:
+            array, status = _parse_slice(texts, *task, keep_last=duplicate_keys == "last", shared=shared_metadata)
+            rows = np.flatnonzero(status) if on_error != "null" else _NO_ROWS
+            if on_error == "raise":
+                rows = rows[:1]
+            part = texts.slice(*task)
+            return task[0], array, _refusals(part, rows, status[rows], names_may_repeat=duplicate_keys == "last") if len(rows) else []
 
         for first, array, found in in_order(parse_slice, tasks, count):
-            for row, status in found:
-                error = _error(texts, first + row, status, rows_before + first + row)
+            for row, code, offset in found:
+                error = _error(texts, first + row, code, offset, rows_before + first + row)
                 if on_error == "raise":
                     raise error
                 errors.append(error)
@@ -161,16 +176,21 @@ def parse_json(
     )
 
 
-def _error(texts: Flat, row: int, status: int, global_row: int) -> JsonError:
+def _refusals(texts: Flat, rows: Ints, status: Ints, *, names_may_repeat: bool) -> list[tuple[int, int, int]]:
+    """(row, code, byte of the text) of rows that were refused: what is wrong first in each."""
+    found, offsets = status & 255, status >> 8
+    if not names_may_repeat:
+        # The kernels come across a repeated name last, and do not know where it was.
+        starts = texts.offsets[rows]
+        ends = np.where(found == codes.JSON_NEW_NAME, texts.offsets[rows + 1], starts + offsets)
+        repeated = first_repeated_names(texts.data, starts, ends)
+        found = np.where(repeated >= 0, codes.JSON_NEW_NAME, found)
+        offsets = np.where(repeated >= 0, repeated, offsets)
+    return list(zip(rows.tolist(), found.tolist(), offsets.tolist(), strict=True))
+
+
+def _error(texts: Flat, row: int, code: int, offset: int, global_row: int) -> JsonError:
     text = texts.data[texts.offsets[row] : texts.offsets[row + 1]].tobytes()
-    code, offset = status & 255, status >> 8
-    if code == codes.JSON_NEW_NAME:
-        # The kernel finds this only once the text is gone; the reference parser knows where.
-        try:
-            reference_parse_json(text)
-        except JsonError as error:
-            error.row = global_row
-            return error
     return expect.json_error(text, offset, _EXPECTED[code], row=global_row)
 
 
@@ -200,20 +220,25 @@ class _Scratch:
     def __init__(self) -> None:
         self.names = NameBuffers()
         self.state = self.names.state
-        self.scalars = np.empty(1 << 16, np.uint8)
+        self.scalars = np.empty(_SHARED_SCALARS, np.uint8)
         self.common = np.zeros(common_names.COMMON, np.int64)
         # How large the output was, in parts of the text: what the next slice starts with.
         self.metadata_ratio = {False: 0.5, True: 0.05}
         self.value_ratio = 1.0
+        self.row_keys: Ints = np.zeros(0, np.int64)
+        self.ranks: Ints = np.zeros(0, np.int64)
         self.grow_tape(_TAPE_NODES * tape.NODE)
         self.fit_names()
 
     def fit_names(self) -> None:
-        """Give what holds a row's names room for as many as are known."""
+        """Give what holds a row's names room for as many as are known. A group keeps those it has, and their ranks."""
+        row_keys, ranks = self.row_keys, self.ranks
         # Those of the row before lie behind them.
         self.row_keys = np.empty(2 * self.names.room, np.int64)
+        self.row_keys[: len(row_keys) // 2] = row_keys[: len(row_keys) // 2]
         self.state[interning.STATE_LAST_NAMES] = -1
         self.ranks = np.empty(self.names.room, np.int64)
+        self.ranks[: len(ranks)] = ranks
         self.grow_tape(len(self.tape))
 
     def grow_tape(self, size: int) -> None:
@@ -224,7 +249,18 @@ class _Scratch:
         # An object's fields are sorted in three parts of its width; a row's names in two parts of theirs.
         self.sorting = np.empty(max(3 * nodes, 2 * self.names.room, 64), np.int64)
 
-    def satisfy(self, need: int) -> None:
+    def forget_names(self, kept: int) -> None:
+        """Forget all names but the first of row_keys, which a group of rows has so far."""
+        numbers = self.row_keys[:kept].copy()
+        names, ranks = self.names.some(numbers), self.ranks[numbers]
+        self.names.clear()
+        self.fit_names()
+        for k, name in enumerate(names):
+            number = self.names.number_of(name)
+            self.row_keys[k], self.ranks[number] = number, ranks[k]
+            self.names.info[number * interning.KEY + interning.KEY_SERIAL] = self.state[interning.STATE_SERIAL]
+
+    def satisfy(self, need: int, *, shared: bool) -> None:
         """Make room for what the kernel ran out of."""
         if need == codes.NEED_TAPE:
             self.grow_tape(2 * len(self.tape))
@@ -232,11 +268,10 @@ class _Scratch:
             self.scalars = np.empty(max(2 * len(self.scalars), int(self.state[interning.STATE_NEED_SIZE])), np.uint8)
         elif need == codes.NEED_KEY_BYTES:
             self.names.grow(need)
+        elif need == codes.NEED_FRESH_KEYS:
+            self.forget_names(int(self.state[interning.STATE_ROW_KEYS]) if shared else 0)
         else:
-            if need == codes.NEED_FRESH_KEYS:
-                self.names.clear()
-            else:
-                self.names.grow(need)
+            self.names.grow(need)
             self.fit_names()
 
     def is_large(self) -> bool:
@@ -247,8 +282,8 @@ class _Scratch:
 _local = threading.local()
 
 
-def _parse_slice(texts: Flat, first: int, last: int, *, keep_last: bool, shared: bool) -> tuple[int, pa.Array, list[tuple[int, int]]]:
-    """Parse some rows: the first of them, their variants, and (row, status) of those refused."""
+def _parse_slice(texts: Flat, first: int, last: int, *, keep_last: bool, shared: bool) -> tuple[pa.Array, Ints]:
+    """Parse some rows: their variants, and why rows were refused."""
     scratch: _Scratch = getattr(_local, "scratch", None) or _Scratch()
     _local.scratch = None  # a failure must not leave half-used buffers behind
     output = _Output(texts.slice(first, last), scratch, shared=shared)
@@ -261,11 +296,11 @@ def _parse_slice(texts: Flat, first: int, last: int, *, keep_last: bool, shared:
         if need in (codes.NEED_METADATA, codes.NEED_VALUE):
             output.grow(need)
         else:
-            scratch.satisfy(need)
-    array, refused = output.finish()
+            scratch.satisfy(need, shared=shared)
+    array = output.finish()
     if not scratch.is_large():
         _local.scratch = scratch
-    return first, array, refused
+    return array, output.status
 
 
 class _Output:
@@ -278,6 +313,7 @@ class _Output:
         self.state = scratch.state
         self.state[interning.STATE_METADATA] = self.state[interning.STATE_VALUE] = self.state[interning.STATE_ENTRIES] = 0
         self.state[interning.STATE_LAST_NAMES] = -1
+        self.state[interning.STATE_GROUP_ENDS] = 1
         rows = len(texts)
         self.size = int(texts.offsets[-1] - texts.offsets[0])
         self.metadata = Output(int(scratch.metadata_ratio[shared] * self.size) + 64)
@@ -297,6 +333,8 @@ class _Output:
                 kernels.parse_shared.parse_shared_rows(
                     *source,
                     MOST_SHARED_NAMES,
+                    _TAPE_NODES,
+                    _SHARED_SCALARS,
                     scratch.tape,
                     scratch.containers,
                     scratch.scalars,
@@ -341,8 +379,8 @@ class _Output:
         else:
             self.value.grow(int(self.state[interning.STATE_VALUE]), size)
 
-    def finish(self) -> tuple[pa.Array, list[tuple[int, int]]]:
-        """The variants, and (row, status) of the texts that were refused."""
+    def finish(self) -> pa.Array:
+        """The variants; null where texts were refused."""
         metadata_used, value_used = int(self.state[interning.STATE_METADATA]), int(self.state[interning.STATE_VALUE])
         self.scratch.metadata_ratio[self.shared] = 1.1 * metadata_used / max(self.size, 1) + 0.01
         self.scratch.value_ratio = 1.1 * value_used / max(self.size, 1) + 0.01
@@ -357,5 +395,4 @@ class _Output:
             metadata = shared_metadata_array(self.entries, binary_array(names, self.metadata_offsets[: made + 1], None))
         else:
             metadata = binary_array(names, self.metadata_offsets, None)
-        array = variant_array(metadata, binary_array(self.value.finish(value_used), self.value_offsets, None), valid)
-        return array, [(int(row), int(self.status[row])) for row in refused]
+        return variant_array(metadata, binary_array(self.value.finish(value_used), self.value_offsets, None), valid)

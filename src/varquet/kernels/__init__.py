@@ -29,6 +29,7 @@ __all__ = [
     "parse_json",
     "parse_shared",
     "profile",
+    "repeated_names",
     "rewrite",
     "share",
     "shred",
@@ -47,6 +48,7 @@ BUILDS: Final = {
 _VERBS: Final = (
     "parse_json",
     "parse_shared",
+    "repeated_names",
     "to_json",
     "extract",
     "extract_values",
@@ -92,6 +94,7 @@ def _choose() -> tuple[str, str | None, dict[str, ModuleType]]:
 ACTIVE, REASON, _modules = _choose()
 parse_json: ModuleType = _modules["parse_json"]
 parse_shared: ModuleType = _modules["parse_shared"]
+repeated_names: ModuleType = _modules["repeated_names"]
 to_json: ModuleType = _modules["to_json"]
 extract: ModuleType = _modules["extract"]
 extract_values: ModuleType = _modules["extract_values"]

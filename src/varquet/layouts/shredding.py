@@ -28,7 +28,7 @@ from varquet.layouts.put_together import put_together
 from varquet.layouts.take_apart import take_apart
 from varquet.schema import ShreddingSchema
 
-__all__ = ["LAYOUTS", "LayoutName", "layout_of", "shred", "shredded_type", "unshred"]
+__all__ = ["LAYOUTS", "LayoutName", "layout_of", "shred", "shred_at_once", "shredded_type", "unshred"]
 
 LayoutName: TypeAlias = Literal["parquet", "draft"]
 
@@ -64,10 +64,30 @@ def shred(
             become much smaller by it. (The draft has no metadata column.)
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
+    count = thread_count(threads)
+    # Metadata is shared within a slice: how many threads there are must not decide where one ends.
+    cutting = 2 if shared_metadata else count
+    return _shred(column, schema, layout, exact_types=exact_types, shared_metadata=shared_metadata, threads=count, cutting=cutting)
+
+
+def shred_at_once(column: Column, schema: ShreddingSchema, *, layout: LayoutName = "parquet", exact_types: bool = False) -> Column:
+    """Like `shred` with shared metadata, by this thread and without slices: for batches that are cut in the same way every time."""
+    return _shred(column, schema, layout, exact_types=exact_types, shared_metadata=True, threads=1, cutting=1)
+
+
+def _shred(
+    column: Column,
+    schema: ShreddingSchema | str,
+    layout: LayoutName,
+    *,
+    exact_types: bool,
+    shared_metadata: bool,
+    threads: int,
+    cutting: int,
+) -> Column:
     schema = ShreddingSchema.parse(schema) if isinstance(schema, str) else schema
     form = _layout(layout)
     kind, names = _shredded(schema, form.NAME, shared_metadata)
-    count = thread_count(threads)
     rows_before = 0
 
     def shred_chunk(chunk: pa.Array) -> list[pa.Array]:
@@ -82,8 +102,8 @@ def shred(
             return form.to_arrow(root, part.dictionaries, shared_metadata=shared_metadata, first_row=before + task[0])
 
         size = int(variants.value.offsets[-1] - variants.value.offsets[0])
-        tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=count)
-        return list(in_order(shred_slice, list(tasks) or [(0, 0)], count))
+        tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=cutting)
+        return list(in_order(shred_slice, list(tasks) or [(0, 0)], threads))
 
     return map_chunks(column, shred_chunk, kind)
 

@@ -29,7 +29,7 @@ from varquet.columns.to_json import to_json
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.fingerprints import ShreddedColumn, fingerprint_shredded
 from varquet.layouts.map_keys import MapKeysLike
-from varquet.layouts.shredding import LAYOUTS, LayoutName, shred, shredded_type, unshred
+from varquet.layouts.shredding import LAYOUTS, LayoutName, shred_at_once, shredded_type, unshred
 from varquet.parquet.footer import CONTENT_KEY, JSON_KEY, SCHEMA_KEY
 from varquet.parquet.json_rows import json_texts
 from varquet.parquet.maps import (
@@ -196,7 +196,7 @@ class _Step:
     def stored(self, variants: Column) -> pa.Array:
         if self.target == "json":
             return to_json(variants, threads=1)
-        return shred(variants, self.schema, layout=self.target, shared_metadata=True, threads=1)
+        return shred_at_once(variants, self.schema, layout=self.target)
 
     def compare(self, before: pa.Array, made: pa.Array) -> None:
         """An error if what is to be written has not these fingerprints."""

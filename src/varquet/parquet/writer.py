@@ -23,7 +23,7 @@ import pyarrow as pa
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.map_keys import MapKeysLike, sidecar_name
-from varquet.layouts.shredding import LayoutName, shred, shredded_type
+from varquet.layouts.shredding import LayoutName, shred_at_once, shredded_type
 from varquet.parquet.encodings import Encodings, choose_encodings
 from varquet.parquet.files import DataFile
 from varquet.parquet.footer import LAYOUT_KEY, PLAN_KEY, SCHEMA_KEY, annotate
@@ -250,9 +250,7 @@ class FileWriter:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         for position, shredding in self.shredded.items():
             name = position[0]
-            change = functools.partial(
-                shred, schema=shredding, layout=self.layout, exact_types=self.exact_types, shared_metadata=True, threads=1
-            )
+            change = functools.partial(shred_at_once, schema=shredding, layout=self.layout, exact_types=self.exact_types)
             try:
                 columns[name] = replace_values(columns[name], self.schema.field(name).type, position[1:], change)
             except VarquetError as error:

@@ -117,6 +117,8 @@ def _excerpt(data: bytes, offset: int) -> str:
 
 
 def _visible(text: str) -> str:
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}" for c in text)
 
 

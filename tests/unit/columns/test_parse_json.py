@@ -7,10 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from kernel_builds import BUILDS, using
 from variant_columns import rows_of
 
 import varquet as vq
 from varquet.columns.parse_json import ParsedJson
+from varquet.variant import json_errors as expect
 
 EMPTY = b"\x01\x00\x00"
 
@@ -114,6 +116,16 @@ def test_the_type_is_the_one_of_variant_columns() -> None:
     assert rows_of(vq.parse_json(pa.nulls(2))) == [None, None]
 
 
+@pytest.mark.parametrize("build", [build for build in BUILDS if build != "interpreted"])
+def test_one_text_may_have_more_names_than_are_kept(build: str) -> None:
+    """It was begun again with room for few names, over and over."""
+    text = "{" + ",".join(f'"n{number}":1' for number in range(140_000)) + "}"
+    with using(build):
+        for shared_metadata in (False, True):
+            column = vq.parse_json(pa.array(['{"n1":1}', text]), shared_metadata=shared_metadata)
+            assert len(vq.Variant(column[1]["metadata"].as_py(), column[1]["value"].as_py())) == 140_000
+
+
 # Errors
 
 # (text, message, byte, hint)
@@ -209,6 +221,43 @@ def test_a_name_in_escapes_is_the_same_name() -> None:
     with pytest.raises(vq.JsonError, match="does not hold yet"):
         vq.parse_json(pa.array(['{"a":1,"\\u0061":2}']))
     assert vq.to_json(vq.parse_json(pa.array(['{"a":1,"\\u0061":2}']), duplicate_keys="last")).to_pylist() == ['{"a":2}']
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_repeated_name_is_found_in_texts_of_any_size(build: str) -> None:
+    """Many names, long ones, deep ones, and the same name in other objects; short texts behind long ones."""
+    many = 300 if build == "interpreted" else 140_000
+    unlike = "{" + ",".join(f'"n{number}":[{{"n{number}":1}}]' for number in range(many))
+    alike = "[" + ",".join('{"a":1,"b":{"a":2}}' for _ in range(many))
+    deep = '{"a":[' * (many // 10)
+    starts = ['{"a":1', unlike, "{" + f'"{"x" * 40_000}":1', alike + ',{"a":0', deep + '{"a":1', '{"\\n":1,"a":{"b":[]}']
+    names = ["a", "n7", "x" * 40_000, "a", "a", "a"]
+    texts = [f'{start},"{name}":2}}' for start, name in zip(starts, names, strict=True)]
+    # What ends too early afterwards is wrong, too, but later.
+    texts[3] += "]"
+    texts.append('{"a":1,"\\u0061":2}')
+    with using(build):
+        parsed = vq.parse_json(pa.array(texts), on_error="collect")
+    assert parsed.errors["offset"].to_pylist() == [*(len(start) + 1 for start in starts), 7]
+    assert all("does not hold yet" in message for message in parsed.errors["message"].to_pylist())
+
+
+def test_of_two_mistakes_the_first_is_reported() -> None:
+    texts = ['{"a":1,"a":2,"b":1e400}', '{"b":1e400,"a":1,"a":2}', '{"a":1,"a"', '{"a":1,"a', '{"a":{"a":1},"b":[{"a":1,"a":2}],"c":}']
+    errors = vq.parse_json(pa.array(texts), on_error="collect").errors
+    assert errors["offset"].to_pylist() == [7, 5, 7, 9, 25]
+    with pytest.raises(vq.JsonError, match="does not hold yet"):
+        vq.parse_json(pa.array(texts[:1]))
+    with pytest.raises(vq.JsonError, match="range of a double"):
+        vq.parse_json(pa.array(texts[:1]), duplicate_keys="last")
+
+
+def test_no_error_is_made_where_none_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a column of bad texts, an error for each took a thousand times as long as parsing it."""
+    made = []
+    monkeypatch.setattr(expect, "json_error", lambda *_, **__: made.append(1))
+    assert vq.parse_json(pa.array(['{"a":1,"a":2}', "x"]), on_error="null").null_count == 2
+    assert not made
 
 
 # Arguments

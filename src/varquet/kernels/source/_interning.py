@@ -56,7 +56,8 @@ STATE_FOUND = 23
 STATE_LAST_FOUND = 24
 STATE_LAST_COUNT = 25
 STATE_CONTAINERS = 26
-STATE_SIZE = 27
+STATE_WRITTEN_NAMES = 27
+STATE_SIZE = 28
 
 # An interned field name. Name 0 is no name: it stands before the first one of a row.
 KEY = 8

@@ -1,6 +1,8 @@
 """JSON text to Variant bytes with one dictionary for neighbouring rows.
 
-Rows are read to a tape as long as it holds them and they have few names together; then their dictionary is written, and their values.
+Rows are read to a tape as long as they have few nodes, few bytes of scalars and few names together; then their dictionary is written,
+and their values. Which rows these are depends on the rows alone: not on how large the buffers have become by others, and not on how
+often a call was repeated with larger ones.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from varquet.kernels.source._interning import (
     STATE_SERIAL,
     STATE_TAPE,
     STATE_VALUE,
+    STATE_WRITTEN_NAMES,
     names_size,
 )
 from varquet.kernels.source._json_names import KEYS_MAX, forget_names, write_group_names
@@ -78,9 +81,11 @@ def read_group(
     most_names: i64,
     tape: OutInts,
     tape_size: i64,
+    shared_tape: i64,
     containers: OutInts,
     scalars: OutBytes,
     scalars_size: i64,
+    shared_scalars: i64,
     keys: OutBytes,
     keys_size: i64,
     info: OutInts,
@@ -93,11 +98,11 @@ def read_group(
     status: OutInts,
     state: OutInts,
 ) -> i64:
-    """Read rows to the tape until it is full or the names are too many; the row reached, or minus what is too small.
+    """Read rows to the tape until they are enough or the names are too many; the row reached, or minus what is too small.
 
-    Of row first + k, roots has ROOT numbers: its first node, or -1, and where its containers and its scalars begin and end. Where
-    names end the group, STATE_GROUP_ENDS is 1, and the row reached is to be read with none. STATE_NEED_SIZE is how many bytes the
-    values of the rows have at most.
+    The first row may take all of the tape and the scalars, those behind it what they share of them. Of row first + k, roots has ROOT
+    numbers: its first node, or -1, and where its containers and its scalars begin and end. Where names end the group, STATE_GROUP_ENDS
+    is 1, and the row reached is to be read with none. STATE_NEED_SIZE is how many bytes the values of the rows have at most.
     """
     row: i64 = first
     code: i64
@@ -122,10 +127,10 @@ def read_group(
                 offsets[row],
                 offsets[row + 1],
                 tape,
-                tape_size,
+                tape_size if row == first else shared_tape,
                 containers,
                 scalars,
-                scalars_size,
+                scalars_size if row == first else shared_scalars,
                 keys,
                 keys_size,
                 info,
@@ -209,6 +214,8 @@ def parse_shared_rows(
     last: i64,
     keep_last: i64,
     most_names: i64,
+    most_nodes: i64,
+    most_scalars: i64,
     tape: OutIntsView,
     containers: OutIntsView,
     scalars: OutBytesView,
@@ -231,6 +238,8 @@ def parse_shared_rows(
 ) -> i64:
     """Like parse_rows, but neighbouring rows that together have at most `most_names` names share one metadata.
 
+    No more rows are read at once than have `most_nodes` nodes and `most_scalars` bytes of scalars, for which there is room, unless one
+    row has more. STATE_GROUP_ENDS is to be 1 at the first row, and as it was left where a call is repeated.
     Row k has metadata entries[k], of which there are STATE_ENTRIES; entry e ends at metadata_offsets[e + 1].
     """
     start: i64 = first
@@ -241,18 +250,21 @@ def parse_shared_rows(
     out: i64
     code: i64
     count: i64
-    known: i64 = -1
+    names: i64
+    name_bytes: i64
     data_p: InBytes = in_bytes(data)
     data_size: i64 = len(data)
     offsets_p: InInts = in_ints(offsets)
     valid_p: InBytes = in_bytes(valid)
     tape_p: OutInts = out_ints(tape)
-    # Each row has a node at least, and a root.
-    most_rows: i64 = len(roots) // ROOT
-    tape_size: i64 = len(tape) if len(tape) < NODE * most_rows else NODE * most_rows
+    tape_size: i64 = len(tape)
+    # A row that is null has no node, but a root.
+    most_rows: i64 = most_nodes if most_nodes < len(roots) // ROOT else len(roots) // ROOT
+    shared_tape: i64 = NODE * most_nodes if NODE * most_nodes < tape_size else tape_size
     containers_p: OutInts = out_ints(containers)
     scalars_p: OutBytes = out_bytes(scalars)
     scalars_size: i64 = len(scalars)
+    shared_scalars: i64 = most_scalars if most_scalars < scalars_size else scalars_size
     keys_p: OutBytes = out_bytes(keys)
     keys_size: i64 = len(keys)
     info_p: OutInts = out_ints(info)
@@ -276,7 +288,6 @@ def parse_shared_rows(
     state_p: OutInts = out_ints(state)
     with nogil:
         state_p[STATE_NEED] = NEED_NOTHING
-        state_p[STATE_GROUP_ENDS] = 1
         if state_p[STATE_COMMON] > 0:
             # A group has all its names in one list.
             forget_common_names(info_p, state_p)
@@ -285,10 +296,13 @@ def parse_shared_rows(
                 state_p[STATE_SERIAL] += 1
                 state_p[STATE_ROW_KEYS] = 0
                 state_p[STATE_NAME_BYTES] = 0
-                known = -1
+                state_p[STATE_WRITTEN_NAMES] = -1
+                state_p[STATE_GROUP_ENDS] = 0
             if state_p[STATE_KEYS] > KEYS_MAX:
                 state_p[STATE_NEED] = NEED_FRESH_KEYS
                 break
+            names = state_p[STATE_ROW_KEYS]
+            name_bytes = state_p[STATE_NAME_BYTES]
             stop = read_group(
                 data_p,
                 data_size,
@@ -299,9 +313,11 @@ def parse_shared_rows(
                 most_names,
                 tape_p,
                 tape_size,
+                shared_tape,
                 containers_p,
                 scalars_p,
                 scalars_size,
+                shared_scalars,
                 keys_p,
                 keys_size,
                 info_p,
@@ -314,18 +330,16 @@ def parse_shared_rows(
                 status_p,
                 state_p,
             )
-            if stop < 0:
-                state_p[STATE_NEED] = -stop
-                break
             if stop == start:
                 continue
-            if state_p[STATE_VALUE] + state_p[STATE_NEED_SIZE] + PADDING > value_size:
-                state_p[STATE_NEED_SIZE] += state_p[STATE_VALUE] + PADDING
-                state_p[STATE_NEED] = NEED_VALUE
-                break
             count = state_p[STATE_ROW_KEYS]
             code = 0
-            if count != known:
+            if stop < 0:
+                code = -stop
+            elif state_p[STATE_VALUE] + state_p[STATE_NEED_SIZE] + PADDING > value_size:
+                state_p[STATE_NEED_SIZE] += state_p[STATE_VALUE] + PADDING
+                code = NEED_VALUE
+            elif count != state_p[STATE_WRITTEN_NAMES]:
                 code = write_group_names(
                     row_keys_p,
                     ranked_p,
@@ -339,10 +353,15 @@ def parse_shared_rows(
                     metadata_offsets_p,
                     state_p,
                 )
-                if code > 0:
-                    state_p[STATE_NEED] = code
-                    break
-                known = count
+                if code <= 0:
+                    state_p[STATE_WRITTEN_NAMES] = count
+            if code > 0:
+                # These rows are read again, by a group that has the names it had before them.
+                forget_names(row_keys_p, names, info_p, state_p)
+                state_p[STATE_NAME_BYTES] = name_bytes
+                state_p[STATE_GROUP_ENDS] = 0
+                state_p[STATE_NEED] = code
+                break
             for row in range(start, stop):
                 root = ROOT * (row - start)
                 node = roots_p[root + ROOT_NODE]
