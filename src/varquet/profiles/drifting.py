@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from varquet.profiles.column_plan import ColumnPlan
-from varquet.profiles.evolving import evolved
+from varquet.profiles.evolving import column_frequencies, evolved
 from varquet.profiles.facts import Profile
 from varquet.profiles.fitting import typed_values
 from varquet.profiles.plan import Plan
-from varquet.profiles.policies import frequencies
 from varquet.profiles.profiling import Data
 from varquet.profiles.profiling import profile as profile_of
 from varquet.schema import display_path
@@ -63,7 +62,7 @@ def drift(plan: Plan | ColumnPlan, data: Profile | Data, column: str | None = No
         plan = plan.columns[name]
     profile = data if isinstance(data, Profile) else profile_of(data, column)
     facts = {one.steps: one for one in profile}
-    frequency = frequencies(profile, plan.policy)
+    frequency = column_frequencies(profile, plan.policy)
     least = min(plan.retain_frequency, plan.options.min_field_frequency)
     found: list[PathDrift] = []
     typed_bytes = 0.0
@@ -76,14 +75,14 @@ def drift(plan: Plan | ColumnPlan, data: Profile | Data, column: str | None = No
         if here is not None:
             typed_bytes += typed * here.bytes
         finding: Finding = "fits"
-        if frequency(here) < least and not plan.options.is_hinted(steps):
+        if frequency(steps) < least and not plan.options.is_hinted(steps):
             finding = "rare"
         elif leaf.type is not None and held and typed < _LEAST_TYPED:
             finding = "conflicts"
-        found.append(PathDrift(display_path(steps), leaf.ddl(), frequency(here), typed, finding))
+        found.append(PathDrift(display_path(steps), leaf.ddl(), frequency(steps), typed, finding))
     _, changes = evolved("", plan, profile)
     for change in changes:
         if change.kind == "added":
-            found.append(PathDrift(change.path, None, frequency(facts.get(steps_of(change.path))), 0.0, "new"))
+            found.append(PathDrift(change.path, None, frequency(steps_of(change.path)), 0.0, "new"))
     root = facts.get(())
     return Drift(typed_bytes / max(1, root.bytes if root is not None else 0), found)

@@ -8,16 +8,17 @@ was an object or an array stays one: whatever most of its values are later, the 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 from varquet.profiles.column_plan import Change, ColumnPlan
 from varquet.profiles.facts import PathFacts, Profile, Steps, path_text
 from varquet.profiles.fitting import typed_values, widened
-from varquet.profiles.options import prefixes
+from varquet.profiles.options import PolicyName, prefixes
 from varquet.profiles.policies import Pinned, choose, frequencies, kinds_above
 from varquet.schema import ELEMENT, Kind, ShreddingSchema
 from varquet.schema.walk import steps_of
 
-__all__ = ["evolved"]
+__all__ = ["column_frequencies", "evolved"]
 
 # So much of its values must have the type of a path that went, for it to come back.
 _TYPED_SHARE_TO_RETURN = 0.5
@@ -45,7 +46,7 @@ class _Step:
         self.plan = plan
         self.profile = profile
         self.facts = facts
-        self.frequency = frequencies(profile, plan.policy)
+        self.frequency = column_frequencies(profile, plan.policy)
         self.columns = _columns(plan.schema)
         self.gone = {steps_of(path): ShreddingSchema.parse(ddl) for path, ddl in plan.gone.items()}
         self.kept: set[Steps] = set()
@@ -77,7 +78,7 @@ class _Step:
         """Why a column is not worth having any more, if it is not."""
         # A new path must never be in fewer values than an old one that has to go, or one that has gone would come back at once.
         least, least_typed = min(self.plan.retain_frequency, self.plan.options.min_field_frequency), self.plan.retain_typed_share
-        share = self._frequency(steps)
+        share = self.frequency(steps)
         if share < least:
             return f"in {share:.1%} of the values, below {least:.0%}"
         field = self.facts.get(_field(steps))
@@ -90,11 +91,6 @@ class _Step:
                 return f"{typed:.1%} of its values have its type, below {least_typed:.0%}"
         return None
 
-    def _frequency(self, steps: Steps) -> float:
-        """How frequent a path is; the elements of an array are as frequent as the field that it is, and those of all values always."""
-        field = _field(steps)
-        return self.frequency(self.facts.get(field)) if field else 1.0
-
     def look_at_gone(self) -> None:
         """Decide which paths that went come back: only at the threshold for new ones, and only as what they were."""
         for steps, leaf in self.gone.items():
@@ -102,7 +98,7 @@ class _Step:
             if leaf.type is None or self.plan.options.is_hinted(steps):
                 continue
             wider = self._widened(steps, leaf)
-            is_frequent = self._frequency(steps) >= self.plan.options.min_field_frequency and self._why_go(steps, wider) is None
+            is_frequent = self.frequency(steps) >= self.plan.options.min_field_frequency and self._why_go(steps, wider) is None
             typed = 0 if here is None else typed_values(wider, here, is_map=self.plan.is_map)
             if here is not None and is_frequent and typed >= max(1, _TYPED_SHARE_TO_RETURN * here.held):
                 self.types[steps] = wider
@@ -164,6 +160,13 @@ class _Step:
         once = [(steps, leaf) for steps, leaf in self.columns.items() if steps not in self.gone] + [*self.gone.items()]
         untyped = {steps for steps, leaf in columns.items() if leaf.type is None}
         return {path_text(steps): leaf.ddl() for steps, leaf in once if steps not in has_columns or (leaf.type and steps in untyped)}
+
+
+def column_frequencies(profile: Profile, policy: PolicyName) -> Callable[[Steps], float]:
+    """How frequent columns are: the elements of an array as the field that is one, and those of all values always."""
+    facts = {one.steps: one for one in profile}
+    frequency = frequencies(profile, policy)
+    return lambda steps: frequency(facts.get(_field(steps))) if _field(steps) else 1.0
 
 
 def _field(steps: Steps) -> Steps:

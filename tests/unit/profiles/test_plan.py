@@ -216,6 +216,9 @@ def test_arrays_stay_while_a_quarter_of_the_values_are_arrays() -> None:
     plan = Plan.from_profiles({"v": profiled([{"l": [n]} for n in range(10)])})
     assert plan.schemas["v"].ddl() == "l array<bigint>"
     assert evolved(plan, [{"l": []}] * 100) == (plan, [])
+    few = profiled([{"l": []}] * 97 + [{"l": [1]}] * 3)
+    assert plan.evolve(few) == (plan, [])
+    assert [(path.path, path.finding, path.frequency) for path in drift(plan, few).paths] == [("$.l[*]", "fits", 1.0)]
     assert evolved(plan, [{"l": "x"}] * 70 + [{"l": [1]}] * 30) == (plan, [])
     _, changes = plan.evolve(profiled([{"l": "x"}] * 80 + [{"l": [1]}] * 20))
     assert [change.reason for change in changes] == ["20.0% of the values of $.l are arrays, below 25%"]
