@@ -109,11 +109,12 @@ class _Step:
         """What the policy makes of all that."""
         while True:
             made = self._chosen()
+            columns = _columns(made)
             # A new column must be one that would stay, and has room from the start for what would widen it in the next step.
-            new = {steps: self._widened(steps, leaf) for steps, leaf in _columns(made).items() if not self._is_known(steps)}
+            new = {steps: self._widened(steps, leaf) for steps, leaf in columns.items() if not self._is_known(steps)}
             refused = {steps: reason for steps, leaf in new.items() if (reason := self._why_go(steps, leaf)) is not None}
             wider = {steps: leaf for steps, leaf in new.items() if leaf.type is not None and steps not in refused}
-            if not refused and all(_columns(made)[steps] == leaf for steps, leaf in wider.items()):
+            if not refused and all(columns[steps] == leaf for steps, leaf in wider.items()):
                 return made
             self.refused |= refused
             self.types |= wider
