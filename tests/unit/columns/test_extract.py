@@ -138,6 +138,14 @@ def test_views_are_types_like_strings(kind: pa.DataType) -> None:
     assert found[1].as_py() is None
 
 
+@pytest.mark.parametrize(("kind", "view"), [(pa.string(), pa.string_view()), (pa.binary(), pa.binary_view())])
+def test_views_of_what_only_the_reference_casts(kind: pa.DataType, view: pa.DataType) -> None:
+    column = vq.parse_json(pa.array(['{"a":[1]}', "[]", "1e5", "true", '"abc"', "null", None] * 9))
+    found = vq.extract(column, "$", view)
+    assert found.type == view
+    assert found.to_pylist() == vq.extract(column, "$", kind).to_pylist()
+
+
 def test_the_width_of_a_number_never_matters() -> None:
     """5 as int8, int16, int32, int64, decimal4, decimal8 and decimal16 with trailing zeros."""
     widths = [(3, 1), (4, 2), (5, 4), (6, 8)]
