@@ -12,16 +12,17 @@ statistics: `$['a']['b'][0]`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from varquet.errors import PathError, UnsupportedTypeError
 
-__all__ = ["Path"]
+__all__ = ["Path", "normalized"]
 
 _MAX_INDEX: Final = (1 << 53) - 1  # RFC 9535, 2.1: integers are those that I-JSON can exchange
 _SHORTHAND: Final = re.compile(r"[A-Za-z_\u0080-\ud7ff\ue000-\U0010ffff][0-9A-Za-z_\u0080-\ud7ff\ue000-\U0010ffff]*")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INDEX: Final = re.compile(r"0|-?[1-9][0-9]*")
 _BLANK: Final = " \t\n\r"
 _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "/": "/", "\\": "\\"}
@@ -40,6 +41,18 @@ class Path:
 
     steps: tuple[str | int, ...] = ()
 
+    def __post_init__(self) -> None:
+        if type(self.steps) is not tuple:
+            if not isinstance(self.steps, (list, tuple)):
+                raise UnsupportedTypeError(
+                    f"expected the steps of a path as a tuple, got {type(self.steps).__name__}", hint="Path.parse reads the text of a path"
+                )
+            object.__setattr__(self, "steps", tuple(self.steps))
+        for step in self.steps:
+            if type(step) is str and step.isascii():
+                continue
+            _check_step(step)
+
     @classmethod
     def parse(cls, text: str | Path) -> Path:
         """Read a path from its text; a `Path` is returned as it is."""
@@ -54,9 +67,7 @@ class Path:
         return Path((*self.steps, step))
 
     def __str__(self) -> str:
-        return "$" + "".join(
-            f"[{step}]" if isinstance(step, int) else f"['{''.join(map(_normal_character, step))}']" for step in self.steps
-        )
+        return normalized(self.steps)
 
     def __repr__(self) -> str:
         return f'Path("{self}")'
@@ -66,6 +77,22 @@ class Path:
 
     def __iter__(self) -> Iterator[str | int]:
         return iter(self.steps)
+
+
+def normalized(steps: Iterable[str | int]) -> str:
+    """The normalized form of steps, which error messages show even where they make no path."""
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f"['{''.join(map(_normal_character, step))}']" for step in steps)
+
+
+def _check_step(step: object) -> None:
+    """Refuse what no path that is read has for a step."""
+    if isinstance(step, str):
+        if _SURROGATE.search(step):
+            raise PathError(f"expected a field name of Unicode characters, got a lone surrogate in {step!r}")
+    elif isinstance(step, bool) or not isinstance(step, int):
+        raise UnsupportedTypeError(f"expected a field name or an index as a step of a path, got {type(step).__name__}")
+    elif abs(step) > _MAX_INDEX:
+        raise PathError(f"expected an index between {-_MAX_INDEX} and {_MAX_INDEX}, got one of {step.bit_length()} bits")
 
 
 def _normal_character(char: str) -> str:

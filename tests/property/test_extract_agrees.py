@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import struct
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
 from typing import Any
 
 import pyarrow as pa
@@ -19,10 +21,13 @@ from variant_damage import damaged
 import varquet as vq
 from varquet.errors import CastError, InvalidVariantError
 from varquet.paths import Path
+from varquet.types import BY_NAME
 from varquet.variant import Scalar, decode, encode
 from varquet.variant.cast import cast, try_cast
 from varquet.variant.metadata import Metadata
 from varquet.variant.model import Node
+
+extracting = importlib.import_module("varquet.columns.extract")
 
 TARGETS = [
     pa.bool_(),
@@ -106,6 +111,58 @@ def _casts_agree(values: Sequence[Scalar]) -> None:
     column = nodes_column(list(values))
     for target in TARGETS:
         _same(vq.extract(column, "$", target), [try_cast(value, target) for value in values])
+
+
+_NEARLY = ["nan", "Infinity", "+inf", "true", "2026-01-02", "12:30", "T12", "1e5", "-.5", "1.5f", "7.d", "\u0130nf", "\x7f12\x7f", " t "]
+_CHARACTERS = "0123456789+-.eEfFdDnNaAiItTyYZ: \x00\x7f\u00e9\u212a\u0661"
+
+
+@law_on_every_build(
+    st.lists(st.sampled_from(_NEARLY) | st.text(_CHARACTERS, max_size=8), min_size=1, max_size=30), st.integers(0, 1 << 32), share=2
+)
+def test_texts_that_are_nearly_something_cast_as_in_the_reference(texts: list[str], seed: int) -> None:
+    """Most are told to be nothing without the reference; none may be that is something."""
+    choice = random.Random(seed)
+    others = [text[: choice.randrange(len(text) + 1)] + choice.choice(_CHARACTERS) + choice.choice(("", text, "x" * 70)) for text in texts]
+    _casts_agree([Scalar(BY_NAME["string"], text) for text in texts + others])
+
+
+@law_on_every_build(st.lists(st.tuples(st.integers(0, (1 << 24) - 1), st.integers(0, 60), st.integers(-3, 3)), min_size=1, max_size=20))
+def test_numbers_around_the_middle_of_two_floats(parts: list[tuple[int, int, int]]) -> None:
+    """They must be rounded once, though they are doubles on the way."""
+    values: list[Scalar] = []
+    with localcontext(prec=100):
+        for digits, shift, beside in parts:
+            middle = Decimal(2 * digits + 1) * Decimal(2) ** (shift - 30)
+            for number in (middle, middle + Decimal(beside).scaleb(-9), -middle, Decimal(repr(float(middle)))):
+                text = format(round(number, 12), "f")
+                values.append(Scalar(BY_NAME["string"], text))
+                values.append(Scalar(BY_NAME["double"], float(number)))
+                for places in (0, 3, 6, 9):
+                    short = round(number, places) + 0  # no decimal is -0
+                    if abs(short.scaleb(places)) < 10**18:
+                        values.append(Scalar(BY_NAME["decimal8"], short))
+    for target in (pa.float32(), pa.float64()):
+        _same(vq.extract(nodes_column(list(values)), "$", target), [try_cast(value, target) for value in values])
+
+
+def test_plain_mismatches_do_not_need_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call for each row took a second for half a million."""
+    monkeypatch.setattr(extracting, "try_cast", None)
+    column = vq.parse_json(pa.array(['"junk"', "{}", "[1]", '"x2:y"', "null", None]))
+    for target in TARGETS:
+        if target not in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.time64("us")):
+            assert vq.extract(column, "$", target).null_count == 6
+    for target in (pa.date32(), pa.time64("us"), pa.binary(), pa.timestamp("us")):
+        assert vq.extract(vq.parse_json(pa.array(["1", "1.5", "true", "1e1"])), "$", target).null_count == 4
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_text_that_is_no_utf8_is_no_mismatch(build: str) -> None:
+    with using(build):
+        for target in (pa.int64(), pa.float64(), pa.date32(), pa.bool_(), pa.binary(16)):
+            with pytest.raises(InvalidVariantError):
+                vq.extract(column_of([(b"\x01\x00\x00", b"\x09x\xff")]), "$", target)
 
 
 @law_on_every_build(st.lists(scalars(), min_size=1, max_size=5), st.sampled_from(TARGETS))

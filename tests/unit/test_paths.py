@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import re
+from typing import Any
 
 import pytest
 
-from varquet.errors import PathError
+from varquet.errors import PathError, UnsupportedTypeError
 from varquet.paths import Path
 
 
@@ -94,3 +96,29 @@ def test_paths_are_made_step_by_step() -> None:
     assert repr(path) == "Path(\"$['a'][0]['b.c']\")"
     assert Path.parse(path) is path
     assert Path(("0",)) != Path((0,))
+
+
+@pytest.mark.parametrize(
+    ("steps", "error", "message"),
+    [
+        ((1.5,), UnsupportedTypeError, "expected a field name or an index as a step of a path, got float"),
+        (("a", True), UnsupportedTypeError, "expected a field name or an index as a step of a path, got bool"),
+        ((b"a",), UnsupportedTypeError, "expected a field name or an index as a step of a path, got bytes"),
+        ("ab", UnsupportedTypeError, "expected the steps of a path as a tuple, got str"),
+        (7, UnsupportedTypeError, "expected the steps of a path as a tuple, got int"),
+        ((2**60,), PathError, "expected an index between -9007199254740991 and 9007199254740991, got one of 61 bits"),
+        ((-(2**53),), PathError, "expected an index between -9007199254740991 and 9007199254740991, got one of 54 bits"),
+        ((10**5000,), PathError, "expected an index between"),
+        (("é\ud800",), PathError, "expected a field name of Unicode characters, got a lone surrogate"),
+    ],
+)
+def test_steps_that_make_no_path(steps: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        Path(steps)
+
+
+def test_a_list_of_steps_becomes_a_tuple() -> None:
+    steps: Any = ["a", 0]
+    assert Path(steps) == Path(("a", 0))
+    assert hash(Path(steps)) == hash(Path(("a", 0)))
+    assert (Path() / "é" / -1).steps == ("é", -1)

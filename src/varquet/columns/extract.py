@@ -19,6 +19,7 @@ from varquet.columns.threads import thread_count
 from varquet.columns.to_json import to_json
 from varquet.errors import CastError, UnsupportedTypeError, VarquetError
 from varquet.kernels.source import _bytes as layout
+from varquet.kernels.source import _mismatches as targets
 from varquet.kernels.source import extract as kernel
 from varquet.kernels.source import extract_values as casts
 from varquet.paths import Path
@@ -33,15 +34,15 @@ Ints = npt.NDArray[np.int64]
 
 # Arrow type -> (kernel target, its two parameters, numpy type of the result).
 _FIXED: Final[dict[pa.DataType, tuple[int, int, int, Any]]] = {
-    pa.int8(): (casts.TO_INTEGER, 8, 0, np.int8),
-    pa.int16(): (casts.TO_INTEGER, 16, 0, np.int16),
-    pa.int32(): (casts.TO_INTEGER, 32, 0, np.int32),
-    pa.int64(): (casts.TO_INTEGER, 64, 0, np.int64),
-    pa.float64(): (casts.TO_DOUBLE, 0, 0, np.int64),
-    pa.float32(): (casts.TO_FLOAT, 0, 0, np.int32),
-    pa.bool_(): (casts.TO_BOOLEAN, 0, 0, np.uint8),
-    pa.date32(): (casts.TO_DATE, 0, 0, np.int32),
-    pa.time64("us"): (casts.TO_TIME, 0, 0, np.int64),
+    pa.int8(): (targets.TO_INTEGER, 8, 0, np.int8),
+    pa.int16(): (targets.TO_INTEGER, 16, 0, np.int16),
+    pa.int32(): (targets.TO_INTEGER, 32, 0, np.int32),
+    pa.int64(): (targets.TO_INTEGER, 64, 0, np.int64),
+    pa.float64(): (targets.TO_DOUBLE, 0, 0, np.int64),
+    pa.float32(): (targets.TO_FLOAT, 0, 0, np.int32),
+    pa.bool_(): (targets.TO_BOOLEAN, 0, 0, np.uint8),
+    pa.date32(): (targets.TO_DATE, 0, 0, np.int32),
+    pa.time64("us"): (targets.TO_TIME, 0, 0, np.int64),
 }
 _PER_SECOND: Final = {"us": 1_000_000, "ns": 1_000_000_000}
 _UUID: Final = pa.binary(16)
@@ -99,8 +100,10 @@ def extract(
         starts, ends = _locate(part, steps, first)
         if reader is None:
             return _gather(part, starts, ends)
-        array, slow = reader(part, starts, ends, first)
-        return _cast_slow(array, part, starts, ends, slow, target, first, on_mismatch == "raise")
+        array, outcome = reader(part, starts, ends, first)
+        slow = outcome >= casts.IS_SLOW if on_mismatch == "raise" else outcome == casts.IS_SLOW
+        array = _cast_slow(array, part, starts, ends, slow, target, first, on_mismatch == "raise")
+        return array if array.type == target else array.cast(target)
 
     return map_chunks(column, read_chunk, VARIANT if target is None else target)
 
@@ -141,17 +144,17 @@ _Reader = Callable[[VariantSlice, Ints, Ints, int], tuple[pa.Array, npt.NDArray[
 
 
 def _reader(target: pa.DataType) -> _Reader:
-    """The way to read located values as this type; it returns the array and the rows that it left to the reference."""
+    """The way to read located values as this type; it returns the array and what became of each row."""
     fixed = _fixed(target)
     if fixed is not None:
         kind, first, second, width = fixed
         return lambda part, starts, ends, _: _read_fixed(part, starts, ends, target, kind, first, second, width)
     if target == _UUID:
-        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, casts.TO_UUID, first)
+        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, targets.TO_UUID, first)
     if _is_text(target):
-        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, casts.TO_STRING, first)
+        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, targets.TO_STRING, first)
     if pa.types.is_binary(target) or pa.types.is_large_binary(target) or pa.types.is_binary_view(target):
-        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, casts.TO_BINARY, first)
+        return lambda part, starts, ends, first: _read_text(part, starts, ends, target, targets.TO_BINARY, first)
     raise UnsupportedTypeError(
         f"expected a type that a Variant value can be cast to, got {target}",
         hint="take a bool, a signed integer, float32, float64, decimal128, string, binary, binary(16), date32, "
@@ -162,9 +165,9 @@ def _reader(target: pa.DataType) -> _Reader:
 def _fixed(target: pa.DataType) -> tuple[int, int, int, Any] | None:
     """The kernel's target for a type of fixed width, its two parameters, and the numpy type of the result."""
     if pa.types.is_decimal128(target) and target.scale >= 0:
-        return casts.TO_DECIMAL, target.precision, target.scale, np.int64
+        return targets.TO_DECIMAL, target.precision, target.scale, np.int64
     if pa.types.is_timestamp(target) and target.unit in _PER_SECOND:
-        return casts.TO_TIMESTAMP if target.tz else casts.TO_TIMESTAMP_NTZ, _PER_SECOND[target.unit], 0, np.int64
+        return targets.TO_TIMESTAMP if target.tz else targets.TO_TIMESTAMP_NTZ, _PER_SECOND[target.unit], 0, np.int64
     return _FIXED.get(target)
 
 
@@ -219,16 +222,16 @@ def _read_fixed(
     numbers = np.zeros(rows * _slots(kind), np.int64)
     outcome = np.zeros(rows, np.uint8)
     kernels.extract_values.fixed_rows(part.value.data, starts, ends, rows, kind, first, second, numbers, outcome)
-    return _fixed_array(target, kind, width, numbers, outcome), outcome == casts.IS_SLOW
+    return _fixed_array(target, kind, width, numbers, outcome), outcome
 
 
 def _slots(kind: int) -> int:
     """How many numbers a kernel writes for each value."""
-    return 2 if kind == casts.TO_DECIMAL else 1
+    return 2 if kind == targets.TO_DECIMAL else 1
 
 
 def _fixed_array(target: pa.DataType, kind: int, width: Any, numbers: Ints, outcome: npt.NDArray[np.uint8]) -> pa.Array:
-    data = np.packbits(numbers.astype(np.uint8), bitorder="little") if kind == casts.TO_BOOLEAN else numbers.astype(width, copy=False)
+    data = np.packbits(numbers.astype(np.uint8), bitorder="little") if kind == targets.TO_BOOLEAN else numbers.astype(width, copy=False)
     validity, nulls = bitmap((outcome == casts.IS_READ).astype(np.uint8))
     return pa.Array.from_buffers(target, len(outcome), [validity, pa.py_buffer(data)], nulls)
 
@@ -262,8 +265,10 @@ def _read_text(
         lambda: out.grow(int(scratch.state[layout.ROW_OUT])),
     )
     raise_first(status, first)
-    array = binary_array(out.finish(int(offsets[-1])), offsets, (outcome == casts.IS_READ).astype(np.uint8), text=kind == casts.TO_STRING)
-    return array if array.type == target else array.cast(target), outcome == casts.IS_SLOW
+    array = binary_array(out.finish(int(offsets[-1])), offsets, (outcome == casts.IS_READ).astype(np.uint8), text=kind == targets.TO_STRING)
+    # Arrow cannot replace anything in views: they are made when all rows are there.
+    is_view = pa.types.is_string_view(target) or pa.types.is_binary_view(target)
+    return array if is_view or array.type == target else array.cast(target), outcome
 
 
 def _cast_slow(
@@ -304,7 +309,7 @@ def _cast_slow(
             if not isinstance(error, CastError):
                 error.offset = (error.offset or 0) + int(starts[row] - part.value.offsets[row])
             raise
-    return pc.replace_with_mask(array, pa.array(slow), pa.array(results, target))
+    return pc.replace_with_mask(array, pa.array(slow), pa.array(results, array.type))
 
 
 def _write_containers(

@@ -21,6 +21,8 @@ _WORDS: Final = {
     codes.BAD_METADATA_OFFSETS: ("E6", "expected dictionary offsets that start at 0 and ascend within the metadata, got others"),
     codes.BAD_METADATA_UTF8: ("E8", "expected field names in UTF-8, got other bytes"),
     codes.BAD_METADATA_LENGTH: ("E6", "expected the metadata to end with its last field name, got more bytes"),
+    codes.BAD_METADATA_NULL: ("E2", "expected metadata, got null in a row that is not null"),
+    codes.BAD_VALUE_NULL: ("E3", "expected a value, got null in a row that is not null"),
     codes.BAD_VALUE_EMPTY: ("E9", "expected a value, got no bytes"),
     codes.BAD_VALUE_TRUNCATED: ("E9", "expected more bytes of the value, got its end"),
     codes.BAD_VALUE_LENGTH: ("E9", "expected the end of the value, got more bytes"),
@@ -49,7 +51,7 @@ def finding(status: int, row: int) -> InvalidVariantError:
     """The error for a row's status, which is code | byte offset << 8."""
     code, offset = status & 255, status >> 8
     rule, words = _WORDS[code]
-    part = "metadata" if code <= codes.BAD_METADATA_LENGTH else "value"
+    part = "metadata" if code <= codes.BAD_METADATA_LENGTH or code == codes.BAD_METADATA_NULL else "value"
     return InvalidVariantError(f"{words} ({rule}, in the {part})", row=row, offset=offset)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from varquet.errors import UnsupportedTypeError
 
 __all__ = ["drawn_in_order", "in_order", "thread_count"]
+
+_MOST_DIGITS: Final = 9
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -21,7 +24,7 @@ R = TypeVar("R")
 def thread_count(threads: int | None = None) -> int:
     """How many threads a verb uses: its `threads=` argument, else VARQUET_THREADS, else the cores this process may use."""
     if threads is None and (text := os.environ.get("VARQUET_THREADS")):
-        if not text.isascii() or not text.isdigit():
+        if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
             raise UnsupportedTypeError(f"expected VARQUET_THREADS to be a number of threads, got {text!r}")
         threads = int(text)
     if threads is None:
@@ -29,6 +32,10 @@ def thread_count(threads: int | None = None) -> int:
             return max(1, len(os.sched_getaffinity(0)))
         except AttributeError:  # not on macOS and Windows
             return max(1, os.cpu_count() or 1)
+    try:
+        threads = operator.index(threads)
+    except TypeError:
+        raise UnsupportedTypeError(f"expected threads to be a number of threads, got {threads!r}") from None
     if threads < 1:
         raise UnsupportedTypeError(f"expected at least one thread, got {threads}")
     return threads

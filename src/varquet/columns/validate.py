@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from varquet import kernels
-from varquet.columns.arrow import Column, VariantSlice, chunks_of
+from varquet.columns.arrow import Column, VariantSlice, chunks_of, plain, validity_of
 from varquet.columns.findings import finding, findings_table
 from varquet.columns.reading import Scratch, map_slices, refused
 from varquet.columns.threads import thread_count
 from varquet.errors import UnsupportedTypeError
+from varquet.kernels.source import _codes as codes
 
 __all__ = ["validate"]
 
@@ -36,7 +37,8 @@ def validate(
 
     Accepted is what the encoding specification lets a reader meet: unsorted or unused dictionary entries, widths larger
     than needed, values in any order, reserved bits. `strict` refuses what a writer may not do: fields out of order, a sorted
-    flag that is not true, reserved bits, decimals with more digits than their width is for.
+    flag that is not true, reserved bits, decimals with more digits than their width is for, and a null metadata or value in a row
+    that is not null itself, which every reader here takes for an SQL NULL.
 
     Args:
         column: an Arrow variant column in any encoding, sliced or chunked; nulls are fine.
@@ -52,9 +54,15 @@ def validate(
     rows_before = 0
 
     def check(part: VariantSlice, first: int) -> list[tuple[int, int]]:
-        return refused(_check_slice(part, strict=strict), rows_before + first)
+        status = _check_slice(part, strict=strict)
+        if strict:
+            held = rows[first : first + len(part)]
+            status[held > part.value.valid] = codes.BAD_VALUE_NULL
+            status[held > part.metadata.valid] = codes.BAD_METADATA_NULL
+        return refused(status, rows_before + first)
 
     for chunk in chunks_of(column):
+        rows = validity_of(plain(chunk))
         for _, bad in map_slices(chunk, check, count):
             if bad and on_error == "raise":
                 raise finding(bad[0][1], bad[0][0])

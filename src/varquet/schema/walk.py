@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from varquet.errors import PathError, SchemaError, UnsupportedTypeError
-from varquet.paths import Path
+from varquet.paths import Path, normalized
 
 __all__ = [
     "ARRAY",
@@ -191,7 +191,7 @@ def _step_text(step: Step | int) -> str:
         return "[*]"
     if isinstance(step, str) and _SHORTHAND.fullmatch(step):
         return f".{step}"
-    return str(Path((step,)))[1:]
+    return normalized((step,))[1:]
 
 
 def place(trail: Trail) -> str:

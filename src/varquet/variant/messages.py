@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from varquet.paths import Path
+from varquet.paths import normalized
 
 __all__ = ["byte_count", "place"]
 
@@ -37,7 +37,7 @@ def byte_count(size: int) -> str:
 
 
 def _text(steps: Sequence[str | int]) -> str:
-    return str(Path(tuple(_short(step) for step in steps)))
+    return normalized(map(_short, steps))
 
 
 def _short(step: str | int) -> str | int:

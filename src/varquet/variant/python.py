@@ -87,7 +87,7 @@ class Timestamp:
         if self.unit not in ("us", "ns"):
             raise UnsupportedTypeError(f'expected "us" or "ns" as the unit of a Timestamp, got {self.unit!r}')
         if not -(1 << 63) <= self.ticks < 1 << 63:
-            raise CastError(f"expected the ticks of a Timestamp in 64 bits, got {str(self.ticks)[:40]}")
+            raise CastError(f"expected the ticks of a Timestamp in 64 bits, got a number of {int(self.ticks).bit_length()} bits")
 
     def __str__(self) -> str:
         return timestamp_text(self.ticks, self.unit, tz=self.tz)

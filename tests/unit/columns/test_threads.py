@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -35,11 +37,18 @@ def test_where_affinity_is_unknown_all_cores_count(monkeypatch: pytest.MonkeyPat
     assert thread_count() == 1
 
 
-@pytest.mark.parametrize("text", ["two", "-1", "1.5", "٣", "0"])
+@pytest.mark.parametrize("text", ["two", "-1", "1.5", "٣", "0", "9" * 5000])
 def test_a_variable_that_is_no_number_of_threads(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("VARQUET_THREADS", text)
     with pytest.raises(vq.UnsupportedTypeError, match="expected (VARQUET_THREADS to be a number of threads|at least one thread), got"):
         vq.parse_json(pa.array(["1"]))
+
+
+@pytest.mark.parametrize("threads", ["2", 1.5, [2]])
+def test_an_argument_that_is_no_number_of_threads(threads: Any) -> None:
+    with pytest.raises(vq.UnsupportedTypeError, match="expected threads to be a number of threads, got"):
+        vq.parse_json(pa.array(["1"]), threads=threads)
+    assert thread_count(np.int64(2)) == 2  # type: ignore[arg-type]
 
 
 def test_the_variable_reaches_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,6 +155,22 @@ def test_rows_are_counted_over_chunks_and_nulls_are_fine() -> None:
     vq.validate(pa.chunked_array([], vq.VARIANT))
 
 
+def test_a_null_child_of_a_row_that_is_not_null() -> None:
+    """Readers take the row for an SQL NULL; no writer may make one."""
+    names, values = pa.array([EMPTY, None, EMPTY, None, EMPTY], pa.binary()), pa.array([NULL, NULL, None, None, NULL], pa.binary())
+    column = pa.StructArray.from_arrays([names, values], ["metadata", "value"], mask=pa.array([False, False, False, False, True]))
+    for form in (column, pa.StructArray.from_arrays([names.dictionary_encode(), values], ["metadata", "value"], mask=column.is_null())):
+        assert vq.validate(form) is None
+        assert vq.to_json(form).to_pylist() == ["null", None, None, None, None]
+        found = vq.validate(pa.chunked_array([form, form]), strict=True, on_error="collect").to_pylist()
+        assert [(each["row"], each["rule"]) for each in found] == [(1, "E2"), (2, "E3"), (3, "E2"), (6, "E2"), (7, "E3"), (8, "E2")]
+        assert found[0]["message"].startswith("expected metadata, got null in a row that is not null")
+        with pytest.raises(vq.InvalidVariantError, match=r"expected a value, got null.*\(E3, in the value\)"):
+            vq.validate(form.slice(2), strict=True)
+    no_rows = pa.StructArray.from_arrays([names, values], ["metadata", "value"], mask=pa.array([True] * 5))
+    vq.validate(no_rows, strict=True)
+
+
 @pytest.mark.parametrize(
     ("argument", "options", "message"),
     [

@@ -264,3 +264,9 @@ def test_timestamp() -> None:
         Timestamp(0, "ms", True)  # type: ignore[arg-type]
     with pytest.raises(CastError, match="in 64 bits"):
         Timestamp(1 << 63, "us", True)
+
+
+@pytest.mark.parametrize("ticks", [1 << 63, -(1 << 63) - 1, 10**5000], ids=["above", "below", "very long"])
+def test_ticks_of_more_than_64_bits(ticks: int) -> None:
+    with pytest.raises(CastError, match="expected the ticks of a Timestamp in 64 bits, got a number of"):
+        Timestamp(ticks, "us", True)

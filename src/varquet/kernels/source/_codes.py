@@ -57,6 +57,8 @@ BAD_SORTED_FLAG = 19
 BAD_FIELD_ORDER = 20
 BAD_RESERVED_BITS = 21
 BAD_DECIMAL_WIDTH = 22
+BAD_METADATA_NULL = 23
+BAD_VALUE_NULL = 24
 
 # Why shredded columns do not make a Variant (status of a row in unshred).
 BAD_BOTH_SET = 32

@@ -1,6 +1,7 @@
 """The values that were located, read as numbers, moments or texts, or gathered as smaller Variants.
 
-What is not common in a type is left, marked SLOW, to the reference cast.
+What is not common in a type is left, marked SLOW, to the reference cast; what certainly has no meaning as it is a MISMATCH, which is
+null unless somebody wants to know why.
 """
 
 from __future__ import annotations
@@ -14,6 +15,20 @@ from varquet.kernels.source._bytes import (
     scalar_size,
 )
 from varquet.kernels.source._codes import BAD_STRING_UTF8, NEED_NOTHING, NEED_TEXT
+from varquet.kernels.source._mismatches import (
+    TO_BINARY,
+    TO_BOOLEAN,
+    TO_DATE,
+    TO_DECIMAL,
+    TO_DOUBLE,
+    TO_FLOAT,
+    TO_INTEGER,
+    TO_STRING,
+    TO_TIME,
+    TO_TIMESTAMP,
+    TO_UUID,
+    is_mismatch,
+)
 from varquet.kernels.source._moments import A_MOMENT, read_day, read_timestamp
 from varquet.kernels.source._text import SCALAR_ROOM, write_decimal, write_integer
 from varquet.kernels.source._unicode import is_utf8
@@ -45,20 +60,11 @@ from varquet.kernels.source.dialect import (
 IS_NULL = 0
 IS_READ = 1
 IS_SLOW = 2
+IS_MISMATCH = 3
 
-# What it is read as.
-TO_INTEGER = 1
-TO_DOUBLE = 2
-TO_FLOAT = 3
-TO_BOOLEAN = 4
-TO_DATE = 5
-TO_TIMESTAMP = 6
-TO_TIMESTAMP_NTZ = 7
-TO_TIME = 8
-TO_DECIMAL = 9
-TO_STRING = 10
-TO_BINARY = 11
-TO_UUID = 12
+# The lowest normal exponent of a float, and the first it has no number for, as doubles have them.
+LEAST_EXPONENT = 897
+MOST_EXPONENT = 1150
 
 
 @inlined
@@ -117,7 +123,7 @@ def read_integer(value: InBytes, at: i64, end: i64, bits: i64, out: OutInts, slo
     else:
         return IS_SLOW
     if fits(number, bits) == 0:
-        return IS_SLOW
+        return IS_MISMATCH
     out[slot] = number
     return IS_READ
 
@@ -182,6 +188,45 @@ def read_double(value: InBytes, at: i64, end: i64, out: OutInts, slot: i64) -> i
 
 
 @kernel
+def read_float(value: InBytes, at: i64, end: i64, out: OutInts, slot: i64) -> i64:
+    """A number, or a plain text of one, as the bits of the nearest float, by way of the nearest double.
+
+    That rounds twice. It is the float nearest to the number itself unless the double is halfway between two floats, as the number
+    then may lie on either side of it: no double lies between the two, and so none that is halfway.
+    """
+    header: i64 = value[at]
+    number: i64
+    sign: i64
+    rest: i64
+    half: i64 = 1 << 28
+    bias: i64 = 1023 - 127
+    exponent: i64
+    if header >> 2 == 14 and header & 3 == 0:
+        out[slot] = load_signed(value, at + 1, 4)
+        return IS_READ
+    if read_double(value, at, end, out, slot) != IS_READ:
+        return IS_SLOW
+    number = out[slot]
+    sign = -2147483648 if number < 0 else 0
+    number &= 0x7FFFFFFFFFFFFFFF
+    exponent = number >> 52
+    if number == 0:
+        out[slot] = sign
+        return IS_READ
+    if exponent < LEAST_EXPONENT or exponent >= MOST_EXPONENT:
+        return IS_SLOW
+    rest = number & (2 * half - 1)
+    # A double that is stored is the number itself.
+    if rest == half and (header & 3 != 0 or header >> 2 != 7):
+        return IS_SLOW
+    number >>= 29
+    if rest > half or (rest == half and number & 1):
+        number += 1
+    out[slot] = sign + number - (bias << 23)
+    return IS_READ
+
+
+@kernel
 def read_decimal(value: InBytes, at: i64, end: i64, precision: i64, scale: i64, out: OutInts, slot: i64) -> i64:
     """An exact number with another scale, rounded half up, as 128 bits."""
     header: i64 = value[at]
@@ -221,7 +266,7 @@ def read_decimal(value: InBytes, at: i64, end: i64, precision: i64, scale: i64, 
         if rest >= power - rest:
             number += 1
     if precision < 18 and number >= power_of_ten(precision):
-        return IS_SLOW
+        return IS_MISMATCH
     out[2 * slot] = sign * number
     out[2 * slot + 1] = -1 if sign < 0 and number > 0 else 0
     return IS_READ
@@ -270,26 +315,21 @@ def read_moment(value: InBytes, at: i64, end: i64, target: i64, per_second: i64,
 
 
 @kernel
-def read_fixed(value: InBytes, at: i64, end: i64, target: i64, first: i64, second: i64, out: OutInts, slot: i64) -> i64:
-    """A located value as a number of fixed width; IS_NULL, IS_READ or IS_SLOW."""
+def read_common(value: InBytes, at: i64, end: i64, target: i64, first: i64, second: i64, out: OutInts, slot: i64) -> i64:
+    """A value that is not null as a number of fixed width, if it is of those that are common."""
     header: i64 = value[at]
     tag: i64 = header >> 2
-    if header == 0:
-        return IS_NULL
     if target == TO_INTEGER:
         return read_integer(value, at, end, first, out, slot)
     if target == TO_DOUBLE:
         return read_double(value, at, end, out, slot)
+    if target == TO_FLOAT:
+        return read_float(value, at, end, out, slot)
     if target == TO_DECIMAL:
         return read_decimal(value, at, end, first, second, out, slot)
     if target >= TO_DATE:
         return read_moment(value, at, end, target, first, out, slot)
-    if header & 3 != 0:
-        return IS_SLOW
-    if target == TO_FLOAT and tag == 14:
-        out[slot] = load_signed(value, at + 1, 4)
-        return IS_READ
-    if target == TO_BOOLEAN:
+    if target == TO_BOOLEAN and header & 3 == 0:
         if tag == 1 or tag == 2:
             out[slot] = 2 - tag
             return IS_READ
@@ -297,6 +337,18 @@ def read_fixed(value: InBytes, at: i64, end: i64, target: i64, first: i64, secon
             out[slot] = 1 if load_signed(value, at + 1, end - at - 1) != 0 else 0
             return IS_READ
     return IS_SLOW
+
+
+@kernel
+def read_fixed(value: InBytes, at: i64, end: i64, target: i64, first: i64, second: i64, out: OutInts, slot: i64) -> i64:
+    """A located value as a number of fixed width; IS_NULL, IS_READ, IS_SLOW or IS_MISMATCH."""
+    outcome: i64
+    if value[at] == 0:
+        return IS_NULL
+    outcome = read_common(value, at, end, target, first, second, out, slot)
+    if outcome == IS_SLOW and is_mismatch(value, at, end, target):
+        return IS_MISMATCH
+    return outcome
 
 
 def fixed_rows(
@@ -467,6 +519,8 @@ def text_rows(
                     status_p[row] = BAD_STRING_UTF8 | ((starts_p[row] - value_offsets_p[row]) << 8)
                 else:
                     state_p[ROW_OUT] = write_bytes(value_p, starts_p[row], ends_p[row], target, out_p, state_p[ROW_OUT], outcome_p, row)
+                    if outcome_p[row] == IS_SLOW and target != TO_STRING and is_mismatch(value_p, starts_p[row], ends_p[row], target):
+                        outcome_p[row] = IS_MISMATCH
             row += 1
             out_offsets_p[row] = state_p[ROW_OUT]
     return row
