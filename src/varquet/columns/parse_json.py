@@ -45,6 +45,8 @@ Ints = npt.NDArray[np.int64]
 _NO_ROWS: Final[Ints] = np.zeros(0, np.int64)
 _ROWS_PER_SLICE: Final = 32_768
 _BYTES_PER_SLICE: Final = 8 << 20
+# What one thread parses is cut as well if metadata is shared: a block of lines stays in one piece, so that nothing must be joined.
+_SHARED_BYTES_PER_SLICE: Final = 12 << 20
 # Rows that share their metadata are on the tape together; this many nodes are 256 KiB, which the second cache holds. Which rows are
 # together decides about bytes: these do not change with what a thread has parsed before.
 _TAPE_NODES: Final = 8192
@@ -139,8 +141,8 @@ def parse_json(
         texts = flatten(chunk, "strings of JSON text")
         size = int(texts.offsets[-1] - texts.offsets[0])
         # Metadata is shared within a slice: how many threads there are must not decide where one ends.
-        cutting = 2 if shared_metadata else count
-        tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=cutting)
+        cutting, size_per_slice = (2, _SHARED_BYTES_PER_SLICE) if shared_metadata else (count, _BYTES_PER_SLICE)
+        tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=size_per_slice, threads=cutting)
         pieces: list[pa.Array] = []
 
         def parse_slice(task: tuple[int, int]) -> tuple[int, pa.Array, list[tuple[int, int, int]]]:

@@ -12,8 +12,6 @@ from varquet.kernels.source._codes import (
     JSON_TOO_LARGE,
     NEED_FRESH_KEYS,
     NEED_NOTHING,
-    NEED_SCALARS,
-    NEED_TAPE,
     NEED_VALUE,
 )
 from varquet.kernels.source._common_names import forget_common_names
@@ -38,7 +36,7 @@ from varquet.kernels.source._interning import (
     names_size,
 )
 from varquet.kernels.source._json_names import KEYS_MAX, forget_names, write_group_names
-from varquet.kernels.source._json_reading import parse_row
+from varquet.kernels.source._json_reading import EXPANSION, ROOM, parse_row
 from varquet.kernels.source._tape import NODE, drop_duplicates, size_again, write_row
 from varquet.kernels.source.dialect import (
     InBytes,
@@ -100,13 +98,15 @@ def read_group(
 ) -> i64:
     """Read rows to the tape until they are enough or the names are too many; the row reached, or minus what is too small.
 
-    The first row may take all of the tape and the scalars, those behind it what they share of them. Of row first + k, roots has ROOT
-    numbers: its first node, or -1, and where its containers and its scalars begin and end. Where names end the group, STATE_GROUP_ENDS
-    is 1, and the row reached is to be read with none. STATE_NEED_SIZE is how many bytes the values of the rows have at most.
+    The first row may take all of the tape and the scalars; those behind it are read if they certainly fit in what is shared. Of row
+    first + k, roots has ROOT numbers: its first node, or -1, and where its containers and its scalars begin and end. Where names end
+    the group, STATE_GROUP_ENDS is 1, and the row reached is to be read with none. STATE_NEED_SIZE is how many bytes the values of the
+    rows have at most.
     """
     row: i64 = first
     code: i64
     names: i64
+    length: i64
     added: i64
     at: i64 = 0
     size: i64 = 0
@@ -119,6 +119,12 @@ def read_group(
         roots[root + ROOT_CONTAINERS] = state[STATE_CONTAINERS]
         roots[root + ROOT_SCALARS] = state[STATE_SCALARS]
         if valid[row]:
+            length = offsets[row + 1] - offsets[row]
+            # No two nodes have less than three bytes: so the row fits, whatever is in it.
+            if row > first and (
+                at + NODE * ((length >> 1) + 2) > shared_tape or state[STATE_SCALARS] + EXPANSION * length + ROOM > shared_scalars
+            ):
+                break
             names = state[STATE_ROW_KEYS]
             state[STATE_TAPE] = at
             code = parse_row(
@@ -127,10 +133,10 @@ def read_group(
                 offsets[row],
                 offsets[row + 1],
                 tape,
-                tape_size if row == first else shared_tape,
+                tape_size,
                 containers,
                 scalars,
-                scalars_size if row == first else shared_scalars,
+                scalars_size,
                 keys,
                 keys_size,
                 info,
@@ -142,10 +148,7 @@ def read_group(
                 state,
             )
             if code > 0:
-                forget_names(row_keys, names, info, state)
-                if row == first or (code != NEED_TAPE and code != NEED_SCALARS):
-                    return -code
-                break
+                return -code
             if code == 0 and tape[at + 3] > 0xFFFFFFFF:
                 state[STATE_OFFSET] = offsets[row]
                 code = -JSON_TOO_LARGE
