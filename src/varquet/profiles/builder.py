@@ -22,7 +22,7 @@ from varquet.kernels.source import _path_facts as kernel
 from varquet.kernels.source import _path_tree as tree
 from varquet.layouts.rewriting import collect_names
 from varquet.profiles import folding
-from varquet.profiles.examples import Example, container_example, scalar_example
+from varquet.profiles.examples import Example, container_examples, scalar_example
 from varquet.profiles.facts import BYTES, COUNT, KERNEL_COLUMNS, OTHERS, ROWS, TYPE_NAMES, WIDTH, Ints, Profile, Steps, sort_key
 from varquet.schema import ELEMENT
 
@@ -332,10 +332,12 @@ class Builder:
         if not used:
             return
         values = part.value.data.data
-        for node, kind, row, at, size in self.firsts[:used].reshape(-1, tree.EXAMPLE_SLOTS).tolist():
-            is_scalar = kind < kernel.TYPE_OBJECT
-            # What a container stands against may come in later rows, or in another part.
-            octets = scalar_example(values, before + at, size) if is_scalar else container_example(part, row, before + at, size)
+        found = self.firsts[:used].reshape(-1, tree.EXAMPLE_SLOTS).tolist()
+        # What a container stands against may come in later rows, or in another part.
+        places = [(row, before + at, size) for _, kind, row, at, size in found if kind >= kernel.TYPE_OBJECT]
+        containers = iter(container_examples(part, places) if places else ())
+        for node, kind, row, at, size in found:
+            octets = scalar_example(values, before + at, size) if kind < kernel.TYPE_OBJECT else next(containers)
             self.examples[node, kind] = Example(first_row + row, octets)
 
     def profile(self) -> Profile:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from varquet.columns.arrow import VariantSlice
+import pyarrow as pa
+
+from varquet.columns.arrow import VARIANT, VariantSlice
+from varquet.columns.to_json import to_json
 from varquet.errors import VarquetError
 from varquet.variant import Variant
 from varquet.variant.metadata import EMPTY_METADATA
 
-__all__ = ["Conflict", "Example", "container_example", "scalar_example"]
+__all__ = ["Conflict", "Example", "container_examples", "scalar_example"]
 
 _LONGEST: Final = 64
 _CUT: Final = "..."
@@ -51,14 +55,22 @@ def scalar_example(values: memoryview, at: int, size: int) -> bytes:
     return bytes(values[at : at + (min(_LONGEST, size))])
 
 
-def container_example(part: VariantSlice, row: int, at: int, size: int) -> bytes:
-    """The JSON of an object or array of a row, if it is short."""
-    if size > _LONGEST:
-        return b""
-    metadata = part.metadata
-    names = metadata.data[int(metadata.starts[row]) : int(metadata.ends[row])].tobytes()
+def container_examples(part: VariantSlice, places: Sequence[tuple[int, int, int]]) -> list[bytes]:
+    """The JSON of objects and arrays, as far as they are short, of which the row, the first byte and the size are given."""
+    short = [k for k, (_, _, size) in enumerate(places) if size <= _LONGEST]
+    made = [b""] * len(places)
+    names, values = part.metadata, part.value.data
+    dictionaries = [names.data[int(names.starts[places[k][0]]) : int(names.ends[places[k][0]])].tobytes() for k in short]
+    octets = [values[places[k][1] : sum(places[k][1:])].tobytes() for k in short]
+    column = pa.StructArray.from_arrays([pa.array(dictionaries, pa.binary()), pa.array(octets, pa.binary())], fields=list(VARIANT))
+    for k, text in zip(short, _texts(column), strict=True):
+        made[k] = text.encode()
+    return made
+
+
+def _texts(column: pa.StructArray) -> list[str]:
+    """The JSON of a few Variants; what is damaged below the paths that are counted is no example, and has no text."""
     try:
-        return Variant(names, part.value.data[at : at + size].tobytes()).to_json().encode()
+        return to_json(column, threads=1).to_pylist()  # type: ignore[no-any-return]
     except VarquetError:
-        # What is damaged below the paths that are counted is no example.
-        return b""
+        return [""] if len(column) == 1 else [text for k in range(len(column)) for text in _texts(column.slice(k, 1))]
