@@ -183,6 +183,7 @@ class TestUsage:
         assert out == ""
         assert err.count("\n") == 1
         assert re.fullmatch("error: .*" + message, err.rstrip("\n"))
+        assert "Value error" not in err
         assert main([*args, "--json"]) == 2
         out, err = capsys.readouterr()
         assert out == ""

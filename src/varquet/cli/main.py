@@ -123,7 +123,8 @@ def _describe(error: Exception) -> tuple[str, str | None]:
     # Newer versions of typer carry a copy of click, older ones import it: there is no one class of usage errors to name.
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
-        return error.format_message(), f"{context.command_path if context else 'varquet'} --help"
+        # Some versions of it say which class found the mistake.
+        return error.format_message().replace("Value error, ", ""), f"{context.command_path if context else 'varquet'} --help"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror + (f": {error.filename}" if error.filename else ""), None
     return f"unexpected {type(error).__name__}: {error}", "VARQUET_DEBUG=1 shows where; please report it"
