@@ -35,7 +35,11 @@ class Example(NamedTuple):
             told = self.octets[0] >> 2 if start == 1 else int.from_bytes(self.octets[1:5], "little")
             content, end = self.octets[start:], '"' if len(self.octets) == start + told else _CUT + '"'
             return '"' + (content.decode("utf-8", "ignore") if type == "string" else content.hex()) + end
-        return Variant(EMPTY_METADATA, self.octets).to_json()
+        try:
+            return Variant(EMPTY_METADATA, self.octets).to_json()
+        except VarquetError:
+            # A value that its type does not allow, a time outside of the day for one, was counted all the same.
+            return f"{_CUT} ({self.octets.hex()})"
 
 
 @dataclass(frozen=True, slots=True)

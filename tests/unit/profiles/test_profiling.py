@@ -127,6 +127,13 @@ def test_bounds_of_wide_decimals(number: str) -> None:
     assert vq.profile(column_of([row]))["$"].bounds("decimal16") == (float(number), float(number))
 
 
+def test_conflicts_with_values_that_their_type_does_not_allow() -> None:
+    """A time outside of the day is counted, and shown as the bytes that it is."""
+    outside = bytes((17 << 2,)) + (90_000_000_000).to_bytes(8, "little")
+    found = vq.profile(column_of([(b"\x01\x00\x00", outside), (b"\x01\x00\x00", bytes((1 << 2 | 1,)) + b"x")]))
+    assert {one.type: one.example for one in found.conflicts()} == {"time": f"... ({outside.hex()})", "string": '"x"'}
+
+
 def test_zero_has_a_digit_unless_it_has_some_behind_the_point() -> None:
     for header, size in ((8, 4), (9, 8), (10, 16)):
         zeros = [(b"\x01\x00\x00", bytes((header << 2, scale)) + bytes(size)) for scale in (0, 1)]
