@@ -45,6 +45,19 @@ def test_programs_get_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert paths["$.rare"]["reason"] == "in fewer than 10% of the values"
 
 
+def test_hints_for_paths_that_no_row_has(capsys: pytest.CaptureFixture[str]) -> None:
+    hints = ("--hint", "$.new.at=timestamp", "--hint", "always:$.nowhere")
+    found = analyzed(capsys, *hints)
+    assert found["schema"] == "id bigint, new struct<at: timestamp>, user struct<name: string>, v bigint"
+    paths = {path["path"]: path for path in found["paths"]}  # type: ignore[attr-defined]
+    hinted = paths["$.new.at"]
+    assert (hinted["chosen"], hinted["type"], hinted["reason"]) == (True, "timestamp", "by a hint")
+    assert (hinted["count"], hinted["rows"], hinted["bytes"], hinted["types"], hinted["distinct"]) == (0, 0, 0, {}, 0)
+    assert "$.nowhere" not in paths
+    assert main(["analyze", "rows.ndjson", *hints]) == 0
+    assert re.search(r"\$\.new\.at +0\.0%", capsys.readouterr().out)
+
+
 def test_programs_get_every_fact_of_every_path(capsys: pytest.CaptureFixture[str]) -> None:
     rows: list[Any] = [
         {"n": 5, "l": [1, 2]}, {"n": -(10**12), "l": []}, {"n": None}, None,

@@ -16,8 +16,8 @@ from varquet.errors import VarquetError
 
 if TYPE_CHECKING:
     from varquet.profiles.examples import Conflict
-    from varquet.profiles.facts import Profile
-    from varquet.profiles.policies import Choice, Options
+    from varquet.profiles.facts import PathFacts, Profile
+    from varquet.profiles.policies import Choice, Decision, Options
 
 __all__ = ["EXAMPLE", "PolicyChoice", "analyze"]
 
@@ -118,7 +118,7 @@ def analyze(
         "schema": choice.schema.ddl(),
         "schema_columns": choice.schema.columns,
         "digest": found.digest(),
-        "paths": [{**dataclasses.asdict(decision), **facts_data(facts)} for facts, decision in zip(found, choice.decisions, strict=True)],
+        "paths": [{**dataclasses.asdict(decision), **facts_data(facts)} for facts, decision in _decided(found, choice)],
         "conflicts": [dataclasses.asdict(conflict) for conflict in found.conflicts()],
     }
     out.tables(data, lambda: _tables(found, choice, all_paths=all_paths))
@@ -142,6 +142,15 @@ def _options(hints: list[str]) -> Options:
     return with_hints(Options(), always=always, never=never, types=types)
 
 
+def _decided(found: Profile, choice: Choice) -> list[tuple[PathFacts, Decision]]:
+    """What is known of each path, and what became of it; of those that only hints have nothing is known."""
+    from varquet.profiles.facts import PathFacts
+    from varquet.schema.walk import steps_of
+
+    known = {facts.path: facts for facts in found}
+    return [(known.get(one.path) or PathFacts.none(steps_of(one.path)), one) for one in choice.decisions]
+
+
 def _tables(found: Profile, choice: Choice, *, all_paths: bool) -> list[Any]:
     from rich.table import Table
     from rich.text import Text
@@ -154,7 +163,7 @@ def _tables(found: Profile, choice: Choice, *, all_paths: bool) -> list[Any]:
     table.add_column("column", no_wrap=True)
     table.add_column("why", overflow="fold")
     hidden = 0
-    for facts, decision in zip(found, choice.decisions, strict=True):
+    for facts, decision in _decided(found, choice):
         if not (all_paths or decision.chosen or decision.frequency >= 0.01):
             hidden += 1
             continue

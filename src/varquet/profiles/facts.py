@@ -112,6 +112,11 @@ class PathFacts:
     numbers: Ints
     sketch: Bytes
 
+    @classmethod
+    def none(cls, steps: Steps) -> PathFacts:
+        """What is known of a path that no row has."""
+        return cls(steps, nothing(1)[0], np.zeros(kernel.SKETCH, np.uint8))
+
     @property
     def path(self) -> str:
         """The path as people write it: $.a.b[*].c; `$.a.*` are the fields of $.a that are not counted one by one."""

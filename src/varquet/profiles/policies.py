@@ -16,10 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-
 from varquet.errors import UnsupportedTypeError
-from varquet.profiles.facts import OTHERS, PathFacts, Profile, Steps, nothing, path_text, sort_key
+from varquet.profiles.facts import OTHERS, PathFacts, Profile, Steps, path_text, sort_key
 from varquet.profiles.fitting import typed_values
 from varquet.profiles.options import MAP_POLICY, Options, PolicyName, prefixes, with_hints
 from varquet.profiles.spark_width import in_java_order, within_width
@@ -63,7 +61,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A schema, and the reasons for every path of the profile."""
+    """A schema, and the reasons for every path of the profile, and for those that only hints or a plan have."""
 
     schema: ShreddingSchema
     decisions: list[Decision]
@@ -131,7 +129,7 @@ class _Chooser:
         self.kinds = {**self.kinds_of_wanted(), **pinned.kinds}
         for steps in sorted(self.kept, key=len):
             if steps not in self.facts:
-                self.facts[steps] = PathFacts(steps, nothing(1)[0], np.zeros(0, np.uint8))
+                self.facts[steps] = PathFacts.none(steps)
         self.below: dict[Steps, list[Steps]] = {}
         for steps in self.facts:
             if steps:
