@@ -34,15 +34,10 @@ def profiled(batch: list[tuple[Any, int]]) -> vq.Profile:
 def kinds_of(schema: ShreddingSchema) -> dict[tuple[Any, ...], str]:
     """What every path is: an object, an array, or a family of types; what has no type yet may become anything."""
     found: dict[tuple[Any, ...], str] = {}
-    pending: list[tuple[tuple[Any, ...], ShreddingSchema]] = [((), schema)]
-    while pending:
-        steps, node = pending.pop()
+    for steps, node in schema.nodes():
         if node.kind is not Kind.VALUE:
             exact = node.type is not None and (pa.types.is_integer(node.type) or pa.types.is_decimal(node.type))
             found[steps] = "number" if exact else str(node.type or node.kind.value)
-        pending += [((*steps, name), child) for name, child in node.fields]
-        if node.element is not None:
-            pending.append(((*steps, ELEMENT), node.element))
     return found
 
 

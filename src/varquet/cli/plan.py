@@ -12,10 +12,9 @@ import typer
 from varquet.cli.exit_codes import ExitCode
 from varquet.cli.files import check_new_file
 from varquet.cli.output import JsonSwitch, Output
-from varquet.errors import VarquetError
 
 if TYPE_CHECKING:
-    from varquet.profiles.plan import Plan
+    pass
 
 __all__ = ["EXAMPLES", "diff", "drift", "evolve", "show"]
 
@@ -93,7 +92,7 @@ def evolve(
 
     out = Output.choose(as_json=as_json)
     found = Plan.load(plan)
-    name = _column(found, column)
+    name = found.column_name(column)
     if output is not None:
         _target(output, plan, force=force)
     with out.progress("counting", None) as advance:
@@ -117,7 +116,7 @@ def drift(plan: PlanFile, sources: Data, column: ColumnOption = None, data_colum
     found = Plan.load(plan)
     with out.progress("counting", None) as advance:
         profiled = profile(sources, data_column, on_rows=advance)
-    measured = measure(found.columns[_column(found, column)], profiled)
+    measured = measure(found.columns[found.column_name(column)], profiled)
     lines = [("rows", f"{profiled.rows:,}"), ("typed", f"{measured.typed_bytes:.1%} of the bytes")]
     lines += [
         (one.finding, f"{one.path} {one.type or ''}: in {one.frequency:.1%} of the values, {one.typed_share:.1%} typed")
@@ -132,11 +131,3 @@ def _target(output: Path, plan: Path, *, force: bool) -> Path:
     """Where the next plan goes; to write it over the one that it follows is what evolving in place means."""
     is_in_place = output.exists() and output.samefile(plan)
     return check_new_file(output, force=force or is_in_place)
-
-
-def _column(plan: Plan, name: str | None) -> str:
-    if name is None and len(plan.columns) == 1:
-        return next(iter(plan.columns))
-    if name is None or name not in plan.columns:
-        raise VarquetError(f"expected the name of a column of the plan, got {name or 'none'}", hint="they are " + ", ".join(plan.columns))
-    return name

@@ -286,14 +286,17 @@ def variant_children(array: pa.Array) -> VariantSlice:
     return VariantSlice(metadata, value, valid & metadata.valid & value.valid, kept)
 
 
-def slices(rows: int, size: int, *, rows_per_slice: int, size_per_slice: int, threads: int = 2) -> Iterator[tuple[int, int]]:
+def slices(
+    rows: int, size: int, *, rows_per_slice: int, size_per_slice: int, threads: int = 2, alike: bool = False
+) -> Iterator[tuple[int, int]]:
     """Cut rows into slices of about equal size that keep a kernel's scratch small and all threads busy.
 
-    One thread gets as much as may be at once: what comes in several pieces must often be joined again.
+    One thread gets as much as may be at once: what comes in several pieces must often be joined again. Where rows of a slice share
+    their metadata, they are to be cut `alike`: how many threads there are must not decide about bytes.
     """
     if rows == 0:
         return
-    if threads == 1:
+    if threads == 1 and not alike:
         rows_per_slice, size_per_slice = rows, _LARGEST_SLICE
     by_size = -(-size // size_per_slice)
     step = max(1, min(rows_per_slice, -(-rows // max(1, by_size))))

@@ -140,9 +140,10 @@ def parse_json(
         nonlocal rows_before
         texts = flatten(chunk, "strings of JSON text")
         size = int(texts.offsets[-1] - texts.offsets[0])
-        # Metadata is shared within a slice: how many threads there are must not decide where one ends.
-        cutting, size_per_slice = (2, _SHARED_BYTES_PER_SLICE) if shared_metadata else (count, _BYTES_PER_SLICE)
-        tasks = slices(len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=size_per_slice, threads=cutting)
+        size_per_slice = _SHARED_BYTES_PER_SLICE if shared_metadata else _BYTES_PER_SLICE
+        tasks = slices(
+            len(texts), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=size_per_slice, threads=count, alike=shared_metadata
+        )
         pieces: list[pa.Array] = []
 
         def parse_slice(task: tuple[int, int]) -> tuple[int, pa.Array, list[tuple[int, int, int]]]:

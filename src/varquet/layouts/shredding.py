@@ -65,14 +65,12 @@ def shred(
         threads: how many threads to use; by default VARQUET_THREADS or all cores.
     """
     count = thread_count(threads)
-    # Metadata is shared within a slice: how many threads there are must not decide where one ends.
-    cutting = 2 if shared_metadata else count
-    return _shred(column, schema, layout, exact_types=exact_types, shared_metadata=shared_metadata, threads=count, cutting=cutting)
+    return _shred(column, schema, layout, exact_types=exact_types, shared_metadata=shared_metadata, threads=count, alike=shared_metadata)
 
 
 def shred_at_once(column: Column, schema: ShreddingSchema, *, layout: LayoutName = "parquet", exact_types: bool = False) -> Column:
     """Like `shred` with shared metadata, by this thread and without slices: for batches that are cut in the same way every time."""
-    return _shred(column, schema, layout, exact_types=exact_types, shared_metadata=True, threads=1, cutting=1)
+    return _shred(column, schema, layout, exact_types=exact_types, shared_metadata=True, threads=1, alike=False)
 
 
 def _shred(
@@ -83,7 +81,7 @@ def _shred(
     exact_types: bool,
     shared_metadata: bool,
     threads: int,
-    cutting: int,
+    alike: bool,
 ) -> Column:
     schema = ShreddingSchema.parse(schema) if isinstance(schema, str) else schema
     form = _layout(layout)
@@ -102,7 +100,7 @@ def _shred(
             return form.to_arrow(root, part.dictionaries, shared_metadata=shared_metadata, first_row=before + task[0])
 
         size = int(variants.value.offsets[-1] - variants.value.offsets[0])
-        tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=cutting)
+        tasks = slices(len(variants), size, rows_per_slice=_ROWS_PER_SLICE, size_per_slice=_BYTES_PER_SLICE, threads=threads, alike=alike)
         return list(in_order(shred_slice, list(tasks) or [(0, 0)], threads))
 
     return map_chunks(column, shred_chunk, kind)

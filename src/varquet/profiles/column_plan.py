@@ -8,12 +8,13 @@ from typing import Any, Final, Literal
 
 from varquet.errors import UnsupportedTypeError, VarquetError
 from varquet.layouts.map_keys import MapKeysLike, keys_of
-from varquet.profiles.options import MAP_POLICY, Options, PolicyName
+from varquet.profiles.facts import Steps
+from varquet.profiles.options import MAP_POLICY, Options, PolicyName, check_share
 from varquet.profiles.type_rules import POLICIES
-from varquet.schema import ShreddingSchema, display_path
+from varquet.schema import Kind, ShreddingSchema, display_path
 from varquet.schema.walk import steps_of
 
-__all__ = ["RETAIN_FREQUENCY", "Change", "ColumnPlan", "leaf_types"]
+__all__ = ["RETAIN_FREQUENCY", "Change", "ColumnPlan", "leaf_types", "leaves_of"]
 
 RETAIN_FREQUENCY: Final = 0.05
 
@@ -40,9 +41,7 @@ class ColumnPlan:
         if self.policy not in POLICIES:
             raise UnsupportedTypeError(f"expected a policy, got {self.policy!r}", hint="they are " + ", ".join(map(repr, POLICIES)))
         for name in ("retain_frequency", "retain_typed_share"):
-            share = getattr(self, name)
-            if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 <= share <= 1:
-                raise UnsupportedTypeError(f"expected {name} to be a share between 0 and 1, got {share!r}")
+            check_share(name, getattr(self, name))
 
     @classmethod
     def of_keys(cls, given: MapKeysLike) -> ColumnPlan:
@@ -54,6 +53,16 @@ class ColumnPlan:
     def is_map(self) -> bool:
         """Whether the column stays a map, and the fields of the schema are its hot keys."""
         return self.policy == MAP_POLICY
+
+    @property
+    def least_frequency(self) -> float:
+        """In how many values a column is at least: never more than a new one needs, or one that has gone would come back at once."""
+        return min(self.retain_frequency, self.options.min_field_frequency)
+
+    @property
+    def leaves(self) -> dict[Steps, ShreddingSchema]:
+        """The columns by their paths; a schema that shreds nothing has none."""
+        return leaves_of(self.schema)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON has it, a path to a line; `from_dict` reads it."""
@@ -142,6 +151,11 @@ class Change:
     before: str | None
     after: str | None
     reason: str
+
+
+def leaves_of(schema: ShreddingSchema) -> dict[Steps, ShreddingSchema]:
+    """The leaves of a schema by their paths, without the root of one that shreds nothing."""
+    return {steps: leaf for steps, leaf in schema.leaves() if steps or leaf.kind is not Kind.VALUE}
 
 
 def leaf_types(schema: ShreddingSchema) -> dict[str, str]:

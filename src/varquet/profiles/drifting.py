@@ -7,12 +7,11 @@ from typing import Literal, TypeAlias
 
 from varquet.profiles.column_plan import ColumnPlan
 from varquet.profiles.evolving import column_frequencies, evolved
-from varquet.profiles.facts import Profile
+from varquet.profiles.facts import Profile, path_text
 from varquet.profiles.fitting import typed_values
 from varquet.profiles.plan import Plan
 from varquet.profiles.profiling import Data
 from varquet.profiles.profiling import profile as profile_of
-from varquet.schema import display_path
 from varquet.schema.walk import steps_of
 
 __all__ = ["Drift", "PathDrift", "drift"]
@@ -58,28 +57,24 @@ def drift(plan: Plan | ColumnPlan, data: Profile | Data, column: str | None = No
         column: the name of the column, where the plan or the data has several.
     """
     if isinstance(plan, Plan):
-        name = plan.column_name(column)
-        plan = plan.columns[name]
+        plan = plan.columns[plan.column_name(column)]
     profile = data if isinstance(data, Profile) else profile_of(data, column)
     facts = {one.steps: one for one in profile}
-    frequency = column_frequencies(profile, plan.policy)
-    least = min(plan.retain_frequency, plan.options.min_field_frequency)
+    frequency = column_frequencies(profile, plan.policy, facts)
     found: list[PathDrift] = []
     typed_bytes = 0.0
-    for steps, leaf in plan.schema.leaves():
-        if not steps and leaf.type is None:
-            continue
+    for steps, leaf in plan.leaves.items():
         here = facts.get(steps)
         held = here.held if here is not None else 0
         typed = typed_values(leaf, here, is_map=plan.is_map) / held if here is not None and held else 0.0
         if here is not None:
             typed_bytes += typed * here.bytes
         finding: Finding = "fits"
-        if frequency(steps) < least and not plan.options.is_hinted(steps):
+        if frequency(steps) < plan.least_frequency and not plan.options.is_hinted(steps):
             finding = "rare"
         elif leaf.type is not None and held and typed < _LEAST_TYPED:
             finding = "conflicts"
-        found.append(PathDrift(display_path(steps), leaf.ddl(), frequency(steps), typed, finding))
+        found.append(PathDrift(path_text(steps), leaf.ddl(), frequency(steps), typed, finding))
     _, changes = evolved("", plan, profile)
     for change in changes:
         if change.kind == "added":

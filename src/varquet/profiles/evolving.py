@@ -8,9 +8,9 @@ was an object or an array stays one: whatever most of its values are later, the 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from varquet.profiles.column_plan import Change, ColumnPlan
+from varquet.profiles.column_plan import Change, ColumnPlan, leaves_of
 from varquet.profiles.facts import PathFacts, Profile, Steps, path_text
 from varquet.profiles.fitting import typed_values, widened
 from varquet.profiles.options import PolicyName, prefixes
@@ -30,7 +30,7 @@ def evolved(name: str, plan: ColumnPlan, profile: Profile) -> tuple[ColumnPlan, 
     if () not in facts or not facts[()].held:
         return plan, []
     step = _Step(plan, profile, facts)
-    step.look_at_columns()
+    step.look_atleaves_of()
     step.look_at_gone()
     schema = step.schema()
     changes = step.changes(name, schema)
@@ -46,14 +46,14 @@ class _Step:
         self.plan = plan
         self.profile = profile
         self.facts = facts
-        self.frequency = column_frequencies(profile, plan.policy)
-        self.columns = _columns(plan.schema)
+        self.frequency = column_frequencies(profile, plan.policy, facts)
+        self.columns = plan.leaves
         self.gone = {steps_of(path): ShreddingSchema.parse(ddl) for path, ddl in plan.gone.items()}
         self.kept: set[Steps] = set()
         self.types: dict[Steps, ShreddingSchema] = {}
         self.refused: dict[Steps, str] = {}
 
-    def look_at_columns(self) -> None:
+    def look_atleaves_of(self) -> None:
         """Decide which columns stay, and as what."""
         asked = self.plan.options
         for steps, before in self.columns.items():
@@ -76,8 +76,7 @@ class _Step:
 
     def _why_go(self, steps: Steps, leaf: ShreddingSchema) -> str | None:
         """Why a column is not worth having any more, if it is not."""
-        # A new path must never be in fewer values than an old one that has to go, or one that has gone would come back at once.
-        least, least_typed = min(self.plan.retain_frequency, self.plan.options.min_field_frequency), self.plan.retain_typed_share
+        least, least_typed = self.plan.least_frequency, self.plan.retain_typed_share
         share = self.frequency(steps)
         if share < least:
             return f"in {share:.1%} of the values, below {least:.0%}"
@@ -109,7 +108,7 @@ class _Step:
         """What the policy makes of all that."""
         while True:
             made = self._chosen()
-            columns = _columns(made)
+            columns = leaves_of(made)
             # A new column must be one that would stay, and has room from the start for what would widen it in the next step.
             new = {steps: self._widened(steps, leaf) for steps, leaf in columns.items() if not self._is_known(steps)}
             refused = {steps: reason for steps, leaf in new.items() if (reason := self._why_go(steps, leaf)) is not None}
@@ -129,7 +128,7 @@ class _Step:
 
     def changes(self, name: str, schema: ShreddingSchema) -> list[Change]:
         """What is new, gone, or another type."""
-        before, after = ({steps: leaf.ddl() for steps, leaf in columns.items()} for columns in (self.columns, _columns(schema)))
+        before, after = ({steps: leaf.ddl() for steps, leaf in columns.items()} for columns in (self.columns, leaves_of(schema)))
         found: list[Change] = []
         for path, steps in sorted((path_text(steps), steps) for steps in {*before, *after}):
             old, new = before.get(steps), after.get(steps)
@@ -155,7 +154,7 @@ class _Step:
 
     def gone_after(self, schema: ShreddingSchema) -> dict[str, str]:
         """The paths that had a column once and have none now."""
-        columns = _columns(schema)
+        columns = leaves_of(schema)
         has_columns = {above for steps in columns for above in prefixes(steps)}
         # An array of Spark's keeps a column for the values of its elements when these have lost their type.
         once = [(steps, leaf) for steps, leaf in self.columns.items() if steps not in self.gone] + [*self.gone.items()]
@@ -163,9 +162,8 @@ class _Step:
         return {path_text(steps): leaf.ddl() for steps, leaf in once if steps not in has_columns or (leaf.type and steps in untyped)}
 
 
-def column_frequencies(profile: Profile, policy: PolicyName) -> Callable[[Steps], float]:
+def column_frequencies(profile: Profile, policy: PolicyName, facts: Mapping[Steps, PathFacts]) -> Callable[[Steps], float]:
     """How frequent columns are: the elements of an array as the field that is one, and those of all values always."""
-    facts = {one.steps: one for one in profile}
     frequency = frequencies(profile, policy)
     return lambda steps: frequency(facts.get(_field(steps))) if _field(steps) else 1.0
 
@@ -175,8 +173,3 @@ def _field(steps: Steps) -> Steps:
     while steps and steps[-1] is ELEMENT:
         steps = steps[:-1]
     return steps
-
-
-def _columns(schema: ShreddingSchema) -> dict[Steps, ShreddingSchema]:
-    """The leaves of a schema by their paths, without the root of one that shreds nothing."""
-    return {steps: leaf for steps, leaf in schema.leaves() if steps or leaf.kind is not Kind.VALUE}

@@ -12,7 +12,7 @@ from varquet.profiles.facts import DECIMALS, INTEGERS, PathFacts
 from varquet.schema import Kind, ShreddingSchema
 from varquet.types import BY_NAME, MAX_DECIMAL_DIGITS
 
-__all__ = ["integer_digits", "roomy_decimal", "typed_values", "widened"]
+__all__ = ["exact_digits", "roomy_decimal", "typed_values", "widened"]
 
 # Decimals that are fewer than this among integers are no reason to give integers up.
 _FEW_DECIMALS = 0.05
@@ -62,9 +62,7 @@ def widened(leaf: ShreddingSchema, facts: PathFacts) -> ShreddingSchema:
     kind = leaf.type
     if kind is None or not (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
         return leaf
-    whole, scale = integer_digits(facts), 0
-    if facts.decimal_digits is not None:
-        whole, scale = max(whole, facts.decimal_digits[0]), facts.decimal_digits[1]
+    whole, scale = exact_digits(facts)
     if pa.types.is_integer(kind):
         if facts.decimal_digits is None:
             low, high = facts.integer_range or (0, 0)
@@ -93,6 +91,7 @@ def roomy_decimal(whole: int, scale: int) -> pa.DataType | None:
     return pa.decimal128(18 if whole + scale <= 18 else MAX_DECIMAL_DIGITS, scale)
 
 
-def integer_digits(facts: PathFacts) -> int:
-    """The most digits that an integer of a path has."""
-    return max((len(str(abs(number))) for number in facts.integer_range or ()), default=0)
+def exact_digits(facts: PathFacts) -> tuple[int, int]:
+    """The most digits before the point and behind it that an integer or a decimal of a path has."""
+    whole, scale = facts.decimal_digits or (0, 0)
+    return max((whole, *(len(str(abs(number))) for number in facts.integer_range or ()))), scale

@@ -11,7 +11,7 @@ from varquet.profiles.facts import Steps, path_text
 from varquet.schema import ShreddingSchema
 from varquet.schema.walk import steps_of
 
-__all__ = ["MAP_POLICY", "Options", "PolicyName", "prefixes", "with_hints"]
+__all__ = ["MAP_POLICY", "Options", "PolicyName", "check_share", "prefixes", "with_hints"]
 
 PolicyName: TypeAlias = Literal["varquet", "iceberg", "iceberg-1.11", "spark", "map"]
 
@@ -45,9 +45,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in _SHARES:
-            share = getattr(self, name)
-            if not _is_number(share) or not 0 <= share <= 1:
-                raise UnsupportedTypeError(f"expected {name} to be a share between 0 and 1, got {share!r}")
+            check_share(name, getattr(self, name))
         for name in _LIMITS:
             limit = getattr(self, name)
             if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
@@ -82,8 +80,10 @@ class Options:
             ) from error
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def check_share(name: str, share: object) -> None:
+    """Refuse what is no share of anything."""
+    if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 <= share <= 1:
+        raise UnsupportedTypeError(f"expected {name} to be a share between 0 and 1, got {share!r}")
 
 
 def prefixes(steps: Steps) -> Iterator[Steps]:

@@ -177,7 +177,7 @@ class _Chooser:
                 reason = _why_not_below(nodes.get(steps[:-1]))
             return Decision(facts.path, False, None, reason, self.counted(facts), 0.0, facts.bytes)
         typed = typed_values(node, facts, is_map=self.policy == MAP_POLICY) / facts.held if facts.held else 0.0
-        kind = node.kind.name.lower() if node.kind in (Kind.OBJECT, Kind.ARRAY) else node.ddl()
+        kind = node.kind.value if node.kind in (Kind.OBJECT, Kind.ARRAY) else node.ddl()
         reason = "in the type of what is above it" if is_inside else self.reasons[steps]
         return Decision(facts.path, True, kind, reason, self.counted(facts), typed, facts.bytes)
 
@@ -214,21 +214,24 @@ class _Chooser:
 
     def object(self, steps: Steps, reason: str) -> ShreddingSchema | None:
         below = [path for path in self.below.get(steps, ()) if isinstance(path[-1], str)]
-        # Pruning comes before types: fields that have none count among the most frequent too.
-        frequent = [path for path in below if path in self.kept or self.counted(self.facts[path]) >= self.options.min_field_frequency]
         if self.policy == "spark":
             self.leave_out_late_names(below, self.facts[steps].of("object"))
-        elif len(frequent) > self.options.max_shredded_fields:
-            ranked = sorted(
-                frequent, key=lambda path: (path not in self.kept, -self.counted(self.facts[path]), in_java_order(str(path[-1])))
-            )
-            for path in ranked[self.options.max_shredded_fields :]:
-                if path not in self.kept and self.made[path] is not None:
-                    self.left_out[path] = f"not among the {self.options.max_shredded_fields} most frequent fields"
+        else:
+            self.leave_out_rarer_fields(below)
         fields = [(str(path[-1]), made) for path in below if path not in self.left_out and (made := self.made[path]) is not None]
         if not fields:
             return self.untyped(steps, "an object without a field worth a column")
         return self.decide(steps, ShreddingSchema.object(fields), reason)
+
+    def leave_out_rarer_fields(self, fields: Sequence[Steps]) -> None:
+        """Where an object has too many fields the most frequent ones stay, those without a type among them, and all that are wanted."""
+        most = self.options.max_shredded_fields
+        frequent = [path for path in fields if path in self.kept or self.counted(self.facts[path]) >= self.options.min_field_frequency]
+        if len(frequent) > most:
+            frequent.sort(key=lambda path: (path not in self.kept, -self.counted(self.facts[path]), in_java_order(str(path[-1]))))
+            for path in frequent[most:]:
+                if path not in self.kept and self.made[path] is not None:
+                    self.left_out[path] = f"not among the {most} most frequent fields"
 
     def leave_out_late_names(self, fields: Sequence[Steps], objects: int) -> None:
         """Where there is more than one object Spark looks at the first names only, rare ones among them."""
@@ -294,12 +297,4 @@ def _why_not_below(above: ShreddingSchema | None) -> str:
 
 def _nodes(schema: ShreddingSchema) -> dict[Steps, ShreddingSchema]:
     """The nodes of a schema by their paths, without a root that shreds nothing."""
-    found: dict[Steps, ShreddingSchema] = {}
-    pending: list[tuple[Steps, ShreddingSchema]] = [((), schema)] if schema.kind is not Kind.VALUE else []
-    while pending:
-        steps, node = pending.pop()
-        found[steps] = node
-        pending += [((*steps, name), child) for name, child in node.fields]
-        if node.element is not None:
-            pending.append(((*steps, ELEMENT), node.element))
-    return found
+    return dict(schema.nodes()) if schema.kind is not Kind.VALUE else {}

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 import pyarrow as pa
 
 from varquet.profiles.facts import DECIMALS, INTEGERS, PathFacts
-from varquet.profiles.fitting import integer_digits, roomy_decimal
+from varquet.profiles.fitting import exact_digits, roomy_decimal
 from varquet.profiles.options import Options
 from varquet.types import BY_NAME, MAX_DECIMAL_DIGITS
 
@@ -107,14 +107,8 @@ def majority(facts: PathFacts, options: Options) -> Taken:
     return _of(_most_common(families)[0], facts, reason)
 
 
-def _exact_digits(facts: PathFacts) -> tuple[int, int]:
-    """The most digits before the point and behind it of integers and decimals."""
-    whole, scale = facts.decimal_digits or (0, 0)
-    return max(whole, integer_digits(facts)), scale
-
-
 def _no_decimal(facts: PathFacts) -> str:
-    whole, scale = _exact_digits(facts)
+    whole, scale = exact_digits(facts)
     return f"no decimal has {whole} digits before the point and {scale} behind it"
 
 
@@ -128,7 +122,7 @@ def spark(facts: PathFacts, options: Options) -> Taken:
         whole, scale = facts.decimal_digits or (0, 0)
         if scale == 0 and whole <= _BIGINT_DIGITS:
             return Taken("primitive", pa.int64(), "integers")
-        kind = roomy_decimal(*_exact_digits(facts))
+        kind = roomy_decimal(*exact_digits(facts))
         reason = "integers and decimals" if len(exact) > 1 else "decimals"
         return Taken("primitive", kind, reason) if kind is not None else _none(_no_decimal(facts))
     if len(families) > 1:
@@ -157,7 +151,7 @@ def saving(facts: PathFacts, options: Options) -> Taken:
     if name in INTEGERS:
         return Taken("primitive", pa.int64(), because(count))
     if name in DECIMALS:
-        kind = roomy_decimal(*_exact_digits(facts))
+        kind = roomy_decimal(*exact_digits(facts))
         return Taken("primitive", kind, because(count)) if kind is not None else _most_numbers(facts, least, because)
     if options.for_spark and name in _NOT_FOR_SPARK:
         return _none(f"{name}: Spark cannot read its typed column")
@@ -173,7 +167,7 @@ def _most_numbers(facts: PathFacts, least: float, because: Callable[[int], str])
         # What is narrower than 16 bytes has at most 19 digits before the point and 18 behind it.
         whole = max(_digits_before_point(facts, name) for name in (*INTEGERS, "decimal4", "decimal8"))
         return Taken(
-            "primitive", pa.decimal128(MAX_DECIMAL_DIGITS, min(_exact_digits(facts)[1], MAX_DECIMAL_DIGITS - whole)), because(narrow)
+            "primitive", pa.decimal128(MAX_DECIMAL_DIGITS, min(exact_digits(facts)[1], MAX_DECIMAL_DIGITS - whole)), because(narrow)
         )
     return _none(_no_decimal(facts))
 

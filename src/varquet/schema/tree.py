@@ -238,15 +238,17 @@ class ShreddingSchema:
 
     def leaves(self) -> Iterator[tuple[tuple[Step, ...], ShreddingSchema]]:
         """Every node with nothing below it, and the steps that lead to it; `display_path` makes text of them."""
+        return ((steps, node) for steps, node in self.nodes() if node.element is None and not node.fields)
+
+    def nodes(self) -> Iterator[tuple[tuple[Step, ...], ShreddingSchema]]:
+        """Every node, those above others first, and the steps that lead to it."""
         pending: list[tuple[tuple[Step, ...], ShreddingSchema]] = [((), self)]
         while pending:
             steps, node = pending.pop()
+            yield steps, node
             if node.element is not None:
                 pending.append(((*steps, ELEMENT), node.element))
-            elif node.fields:
-                pending += [((*steps, name), child) for name, child in reversed(node.fields)]
-            else:
-                yield steps, node
+            pending += [((*steps, name), child) for name, child in reversed(node.fields)]
 
     def __eq__(self, other: builtins.object) -> bool:
         if not isinstance(other, ShreddingSchema):
